@@ -25,20 +25,10 @@ export interface InForceReport {
   readonly malformed: number;
 }
 
-const EVERYTHING = {
-  actors: [],
-  namespace: null,
-  outcomes: [],
-  kinds: [],
-  record: null,
-  since: null,
-  until: null,
-} as const;
-
 /** Rejects if the folder cannot be read. */
 export async function policiesInForce(folder: string, at: Instant): Promise<InForceReport> {
   const logs = new Map<string, InForce>();
-  const { malformed } = await searchLogs(folder, EVERYTHING, (found) => {
+  const { malformed } = await searchLogs(folder, {}, (found) => {
     for (const { event, fault } of found) {
       const known = logs.get(event.log) ?? { ...NOTHING, log: event.log, first: event, last: event };
       logs.set(event.log, after({ ...known, last: event }, { event, fault, at }));

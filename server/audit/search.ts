@@ -9,22 +9,22 @@ import { listLogs } from './log-files.js';
 import { readFiles } from './read-log.js';
 import { makeSilences, type Silence } from './silences.js';
 
-/** All given parts must match. A list matches if any of its values does. */
+/** All given parts must match; what is not given matches anything. A list matches if any of its values does. */
 export interface Search {
   /** Ids of actors, identities or fingerprints. An identity finds the questions about it, too. */
-  readonly actors: readonly string[];
+  readonly actors?: readonly string[];
   /** Only events that may have touched records there or below. */
-  readonly namespace: NamespacePath | null;
-  readonly outcomes: readonly Outcome[];
-  readonly kinds: readonly EventKind[];
+  readonly namespace?: NamespacePath | null;
+  readonly outcomes?: readonly Outcome[];
+  readonly kinds?: readonly EventKind[];
   /** Only events that name this record, or whose answers showed it or may have. */
-  readonly record: string | null;
-  /** Only events of the request with this id, the gateway's own. Defaults to any. */
+  readonly record?: string | null;
+  /** Only events of the request with this id, the gateway's own. */
   readonly request?: string | null;
   /** From this instant on, inclusive. */
-  readonly since: Instant | null;
+  readonly since?: Instant | null;
   /** Up to this instant, exclusive. */
-  readonly until: Instant | null;
+  readonly until?: Instant | null;
 }
 
 export interface FoundLine {
@@ -158,13 +158,13 @@ export function readStored(line: string): StoredEvent | null {
 }
 
 function makeMatch({
-  actors,
-  namespace,
-  outcomes,
-  kinds,
+  actors = [],
+  namespace = null,
+  outcomes = [],
+  kinds = [],
   request = null,
-  since,
-  until,
+  since = null,
+  until = null,
 }: Omit<Search, 'record'>): (event: StoredEvent) => boolean {
   const [who, how, what] = [new Set(actors), new Set(outcomes), new Set(kinds)];
   const isNamed = ({ actor, subject }: StoredEvent): boolean =>

@@ -19,11 +19,11 @@ export interface Silences {
 
 /** Only what overlaps the time from `since` to `until`. */
 export function makeSilences({
-  since,
-  until,
+  since = null,
+  until = null,
 }: {
-  readonly since: Instant | null;
-  readonly until: Instant | null;
+  readonly since?: Instant | null;
+  readonly until?: Instant | null;
 }): Silences {
   const done: Silence[] = [];
   let open: Silence | null = null;

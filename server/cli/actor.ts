@@ -1,6 +1,5 @@
 // The options for who asks, what and where, and the meaning of their strings; people as a policy folder names them
 // (`people`). Anything else is wrong usage.
-import type { Command } from 'commander';
 import type { PolicySet } from '../../engine/compiler.js';
 import {
   canonicalize,
@@ -18,36 +17,19 @@ import {
   SCOPES,
 } from '../../engine/index.js';
 import { type CliFailure, meantOr, usage } from './exit.js';
-import { collect, requiredOption } from './options.js';
+import { type Given, repeated, required, takes } from './verb.js';
 
-/** The values that commander gives: repeated flags in their order. */
-export interface ActorOptions {
-  readonly as?: readonly string[];
-  readonly person?: string;
-  readonly credentialScopes?: readonly string[];
-  readonly restrict?: readonly string[];
-}
+export const ACTOR = takes({
+  '--as <identity>': {
+    ...required('who asks, as `provider:subject`; repeat it for several identities', 'person'),
+    repeated: true,
+  },
+  '--person <name>': 'person of the policy who asks, with all their identities; `--as` adds more, such as groups',
+  '--credential-scopes <scopes>': repeated('scopes that the credential carries (default: all; "" for none)'),
+  '--restrict <namespaces>': repeated('namespaces that the credential is limited to (default: unlimited; "" for none)'),
+});
 
-export function withActorOptions(command: Command): Command {
-  return command
-    .addOption(
-      requiredOption(
-        '--as <identity>',
-        'who asks, as `provider:subject`; repeat it for several identities',
-        'person',
-      ).argParser(collect),
-    )
-    .option(
-      '--person <name>',
-      'person of the policy who asks, with all their identities; `--as` adds more, such as groups',
-    )
-    .option('--credential-scopes <scopes>', 'scopes that the credential carries (default: all; "" for none)', collect)
-    .option(
-      '--restrict <namespaces>',
-      'namespaces that the credential is limited to (default: unlimited; "" for none)',
-      collect,
-    );
-}
+export type ActorOptions = Given<typeof ACTOR>;
 
 export interface AskingActor {
   /** Whose identities these are, if the policy says so. */

@@ -4,7 +4,6 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { type Command, Option } from 'commander';
 import { parseKey } from '../auth/key-text.js';
 import { adminSocketOf, type Config, type SettingFlags, type SettingName } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
@@ -15,11 +14,15 @@ import { HTTP_LIMITS } from '../limits/http.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
 import { configOf, type Format } from './options.js';
+import { type Given, takes } from './verb.js';
 
-interface AdminFlags {
-  readonly adminUrl?: string;
-  readonly adminKeyFile?: string;
-}
+/** Of every verb that asks a running gateway. */
+export const ADMIN = takes({
+  '--admin-url <url>': 'admin listener of a gateway on another machine (default: the Unix socket)',
+  '--admin-key-file <file>': 'file with an admin key, for `--admin-url`',
+});
+
+type AdminFlags = Given<typeof ADMIN>;
 
 export type AdminOptions = SettingFlags & AdminFlags & { readonly format: Format };
 
@@ -33,15 +36,6 @@ interface AdminAnswer {
 
 /** Sends one request; `path` begins with a slash, and `body` is sent as JSON. */
 type AdminClient = (method: 'GET' | 'POST', path: string, body?: object, patience?: number) => Promise<AdminAnswer>;
-
-/** For every verb that asks a running gateway. */
-export function withAdminFlags(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--admin-url <url>', 'admin listener of a gateway on another machine (default: the Unix socket)'),
-    )
-    .addOption(new Option('--admin-key-file <file>', 'file with an admin key, for `--admin-url`'));
-}
 
 /** What the gateway answers. Throws `CliFailure`: 2 for flags that do not go together, 6 if it refuses or none answers. */
 export async function askGateway(
@@ -174,17 +168,9 @@ function overTcp(url: URL, key: string | null): AdminDoor {
 function readUrl(text: string): URL {
   const example = 'as in `--admin-url https://gateway.example.org:8081`';
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isWhole = url !== null && ['http:', 'https:'].includes(url.protocol);
-  if (
-    !isWhole ||
-    url.username !== '' ||
-    url.password !== '' ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.pathname !== '/'
-  ) {
+  // Its address alone: no user, no path, no query.
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.href !== `${url.origin}/`)
     throw usage('`--admin-url` must be the address of an admin listener', example);
-  }
   if (url.protocol === 'http:' && !isLoopbackName(url.hostname.replace(/^\[|\]$/g, ''))) {
     throw usage('`--admin-url` must begin with `https:`: a key would travel in clear text', example);
   }

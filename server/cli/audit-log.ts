@@ -1,68 +1,40 @@
 // The audit log as verbs name it: its folder, the flags by which events are chosen, and what is said of a log that is not
 // intact.
 import { existsSync } from 'node:fs';
-import { type Command, Option } from 'commander';
-import { canonicalize, type Instant, type NamespacePath } from '../../engine/index.js';
+import { canonicalize, groupDigits, type NamespacePath } from '../../engine/index.js';
 import type { EventKind, Outcome } from '../audit/event.js';
 import type { StoredEvent } from '../audit/event-schema.js';
-import type { Search } from '../audit/search.js';
+import type { Search, Unrecorded } from '../audit/search.js';
 import type { Silence } from '../audit/silences.js';
 import { auditFolderOf, type SettingFlags, type SettingName } from '../config/index.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
-import { collect, configOf, instantOption } from './options.js';
+import { configOf, instantOption } from './options.js';
 import { count } from './render/text.js';
+import { type Given, repeated, takes } from './verb.js';
 
 export const LOG_SETTINGS: readonly SettingName[] = ['config', 'dataDir'];
 export const FOLDER = 'folder of the log (default: the one of the settings)';
-
-/** Which events are meant. */
-export interface SearchFlags {
-  readonly actor?: readonly string[];
-  readonly namespace?: string;
-  readonly outcome?: readonly Outcome[];
-  readonly kind?: readonly EventKind[];
-  readonly record?: string;
-  readonly request?: string;
-  readonly since?: string;
-  readonly until?: string;
-}
 
 const KINDS: readonly EventKind[] = ['command', 'query', 'refusal', 'authentication', 'admin'];
 const OUTCOMES: readonly Outcome[] = ['allowed', 'denied', 'failed'];
 
 /** The folder of the log, and the flags by which events are chosen. */
-export function withSearch(command: Command): Command {
-  return command
-    .argument('[folder]', FOLDER)
-    .option(
-      '--actor <actor>',
-      'events of this actor: its id, `provider:subject`, or a fingerprint; may be repeated',
-      collect,
-    )
-    .option('--namespace <namespace>', 'events that may concern records in this namespace or below it')
-    .addOption(anyOf(new Option('--outcome <outcome>', 'events with this outcome; may be repeated'), OUTCOMES))
-    .addOption(anyOf(new Option('--kind <kind>', 'events of this kind; may be repeated'), KINDS))
-    .option(
-      '--record <id>',
-      'events in which this record was read or written, also in a list; standard error says what the log does not record',
-    )
-    .option('--request <id>', "events of this request: the `requestId` of an answer or of the gateway's log")
-    .option('--since <instant>', 'events at or after this instant, as RFC 3339')
-    .option('--until <instant>', 'events before this instant, as RFC 3339');
-}
-
-/** One value at a time: a flag with several values would take the folder for one of them. */
-function anyOf(option: Option, values: readonly string[]): Option {
-  const check = option.choices(values).parseArg;
-  return option.argParser((text: string, before?: readonly string[]) => {
-    check?.(text, undefined);
-    return collect(text, before);
-  });
-}
+export const SEARCH = takes({
+  '[folder]': FOLDER,
+  '--actor <actor>': repeated('events of this actor: its id, `provider:subject`, or a fingerprint; may be repeated'),
+  '--namespace <namespace>': 'events that may concern records in this namespace or below it',
+  '--outcome <outcome>': { ...repeated('events with this outcome; may be repeated'), choices: OUTCOMES },
+  '--kind <kind>': { ...repeated('events of this kind; may be repeated'), choices: KINDS },
+  '--record <id>':
+    'events in which this record was read or written, also in a list; standard error says what the log does not record',
+  '--request <id>': "events of this request: the `requestId` of an answer or of the gateway's log",
+  '--since <instant>': 'events at or after this instant, as RFC 3339',
+  '--until <instant>': 'events before this instant, as RFC 3339',
+});
 
 /** Throws `CliFailure` for a bad instant or path. */
-export async function searchOf(flags: SearchFlags): Promise<Search> {
+export function searchOf(flags: Given<typeof SEARCH>): Search {
   return {
     actors: flags.actor ?? [],
     namespace: namespaceOf(flags.namespace),
@@ -70,8 +42,8 @@ export async function searchOf(flags: SearchFlags): Promise<Search> {
     kinds: flags.kind ?? [],
     record: flags.record?.toLowerCase() ?? null,
     request: flags.request ?? null,
-    since: await instantOf('--since', flags.since),
-    until: await instantOf('--until', flags.until),
+    since: flags.since === undefined ? null : instantOption(flags.since, '--since'),
+    until: flags.until === undefined ? null : instantOption(flags.until, '--until'),
   };
 }
 
@@ -94,10 +66,6 @@ function namespaceOf(text: string | undefined): NamespacePath | null {
   return named.path;
 }
 
-async function instantOf(flag: string, text: string | undefined): Promise<Instant | null> {
-  return text === undefined ? null : instantOption(text, flag);
-}
-
 export function placesOf({ access }: StoredEvent): readonly string[] {
   if (access === null) return [];
   if ('source' in access) return [`${access.source} to ${access.destination}`];
@@ -109,12 +77,21 @@ export function silenceText({ log, queries, from, until }: Silence): string {
   return `not recorded: ${what} in log ${log} from ${from} ${until === null ? 'on' : `until ${until}`}`;
 }
 
+export function beginText({ log, seq }: Unrecorded['begins'][number]): string {
+  return `not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`;
+}
+
 export function unverifiedLines(unverified: number): CliFailure {
   const message = `${count(unverified, 'event')} that ${unverified === 1 ? 'is' : 'are'} shown ${unverified === 1 ? 'does' : 'do'} not verify`;
-  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  return logFailure(message);
 }
 
 export function malformedLines(malformed: number): CliFailure {
   const message = `${count(malformed, 'line')} of the log ${malformed === 1 ? 'is not an event' : 'are not events'}`;
-  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  return logFailure(message);
+}
+
+/** The log, or what was made of it, is not what it should be. */
+export function logFailure(message: string, code = 'audit.faults'): CliFailure {
+  return new CliFailure(EXIT.integrity, code, message, { help: 'run `bailiwick audit verify`' });
 }

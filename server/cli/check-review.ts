@@ -9,22 +9,17 @@ import { type Decisions, readSheets, sheetText } from '../review/sheet.js';
 import { readNamedFile } from '../signing/named-file.js';
 import { programVersion } from '../lib/version.js';
 import { CliFailure, EXIT } from './exit.js';
-import { type CliIo, namedFile, write, writeLargeJson } from './io.js';
+import { type Answer, type CliIo, namedFile } from './io.js';
 import { openStated } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { CHECK } from './takes/review.js';
+import type { Given } from './verb.js';
 import { renderOutcome } from './render/review.js';
 import { count } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
-export type TableFormat = Format | 'csv';
-
-export interface CheckFlags {
-  readonly decisions?: readonly string[];
-  readonly at?: string;
-  readonly newAccess?: boolean;
-  readonly format: TableFormat;
-}
+type CheckFlags = Given<typeof CHECK>;
 
 export interface CheckedReview extends Decisions {
   readonly population: Population;
@@ -32,36 +27,25 @@ export interface CheckedReview extends Decisions {
   readonly policy: Policy;
 }
 
-/** A file of `review start`, and the policy of now. */
-export interface ReviewArguments {
-  readonly file: string;
-  readonly path: string;
-}
-
 /** Exit status 8 if a sheet is not what it should be, 6 if decisions are missing, 7 if revoked access is still held. */
-export async function checkReview(io: CliIo, { file, path }: ReviewArguments, flags: CheckFlags): Promise<void> {
-  const at = await instantOption(flags.at);
-  const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
+export async function checkReview(io: CliIo, flags: CheckFlags): Promise<Answer> {
+  const checked = await openReview(io, flags, instantOption(flags.at));
   const failure = failureOf(checked, { mayAppear: flags.newAccess !== false });
   if (failure !== null) io.setStatus(failure.status);
   const { population, outcome, missing, faults } = checked;
-  if (flags.format === 'csv') {
-    await write(io.stdout, decidedSheet(population.rows, { byRow: checked.byRow, states: outcome.states }));
-    return;
-  }
-  if (flags.format === 'text') {
-    await write(io.stdout, renderOutcome(checked));
-    return;
-  }
-  const { policy, snapshot, digest, selection } = population;
-  await writeLargeJson(io, [
-    ['ok', failure === null],
-    ['review', { policy, snapshot, at: population.at, selection, digest }],
-    ...Object.entries(outcome),
-    ['missing', missing],
-    ['faults', faults],
-    ['error', failure === null ? undefined : { code: failure.code, message: failure.message }],
-  ]);
+  const { policy, snapshot, at, digest, selection } = population;
+  return {
+    json: () => ({
+      ok: failure === null,
+      review: { policy, snapshot, at, selection, digest },
+      ...{ ...outcome, missing, faults },
+      error: failure === null ? undefined : { code: failure.code, message: failure.message },
+    }),
+    text: () =>
+      flags.format === 'csv'
+        ? decidedSheet(population.rows, { byRow: checked.byRow, states: outcome.states })
+        : renderOutcome(checked),
+  };
 }
 
 /** The rows with what was decided about them and what has become of them. */
@@ -80,13 +64,12 @@ export function decidedSheet(
   });
 }
 
-export interface ReviewFiles extends ReviewArguments {
-  readonly decisions: readonly string[] | undefined;
-  readonly at: Instant;
-}
-
 /** Throws `CliFailure`: 2 for files that cannot be read, 8 for a population that is not what was frozen. */
-export async function openReview(io: CliIo, { file, path, decisions, at }: ReviewFiles): Promise<CheckedReview> {
+export async function openReview(
+  io: CliIo,
+  { file, policy: path, decisions }: Pick<CheckFlags, 'file' | 'policy' | 'decisions'>,
+  at: Instant,
+): Promise<CheckedReview> {
   const population = readPopulation(await bytesOf(io, file));
   if (typeof population === 'string') {
     const message = `\`${file}\` is not an intact access review: ${population}`;

@@ -14,6 +14,9 @@ import type { OpenedPolicy } from './open-policy.js';
 import type { ComparedPolicies } from './render/diff.js';
 import { startProgress } from './render/terminal.js';
 
+/** What of a policy and of its folder is compared. */
+type Compared = Pick<OpenedPolicy, 'policy' | 'set' | 'sources'>;
+
 interface Comparison {
   readonly report: DiffReport;
   readonly compared: ComparedPolicies;
@@ -77,10 +80,10 @@ function asSnapshot(opened: OpenedPolicy): OpenedPolicy {
   return { ...opened, set: null, sources: new Map() };
 }
 
-function sideOf({ policy, set, sources }: OpenedPolicy): Parameters<typeof diffChecks>[0] {
+export function sideOf({ policy, set, sources }: Compared): Parameters<typeof diffChecks>[0] {
   return { digest: policy.digest, checks: policy.checks, set, accepted: acceptedFindings(sources) };
 }
 
-function namesOf({ policy: { digest, decisions } }: OpenedPolicy): ComparedPolicies['old'] {
+export function namesOf({ policy: { digest, decisions } }: Pick<OpenedPolicy, 'policy'>): ComparedPolicies['old'] {
   return { snapshot: digest, decisions };
 }

@@ -1,28 +1,16 @@
 // What the audit log says of a snapshot, for `evidence`: when it was put in force, by whom, and a proof of each such event.
 import type { StoredEvent } from '../audit/event-schema.js';
-import { type Search, searchLogs } from '../audit/search.js';
+import { searchLogs } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
 import { type CliIo, pathOf } from './io.js';
-import type { Format } from './options.js';
+import type { EVIDENCE } from './takes/evidence.js';
+import type { Given } from './verb.js';
 import { proofsOf, signingKeyOf } from './prove-audit.js';
 import { malformedLines } from './audit-log.js';
 import { readKey, readNote, trusted } from './read-checkpoint.js';
 
-export type EvidenceFlags = SettingFlags & {
-  readonly output: string;
-  readonly format: Format;
-  readonly log?: string;
-  readonly archive?: string;
-  readonly statement?: string;
-  readonly statementKeyring?: string;
-  readonly attestation?: string;
-  readonly attestationKeyring?: string;
-  readonly base?: string;
-  readonly checkpoint?: string;
-  readonly publicKey?: string;
-  readonly key?: string;
-};
+export type EvidenceFlags = Given<typeof EVIDENCE> & SettingFlags;
 
 /** What goes into the ZIP file, and what could not be found. */
 export interface Bundle {
@@ -40,20 +28,10 @@ export interface LoggedActivations {
   readonly before: string | null;
 }
 
-const ACTIVATIONS: Search = {
-  actors: [],
-  namespace: null,
-  outcomes: ['allowed'],
-  kinds: ['admin'],
-  record: null,
-  since: null,
-  until: null,
-};
-
 /** Throws `CliFailure` 8 if lines of the log are no events: then some of the answer may be lost. */
 export async function findActivations(folder: string, digest: string): Promise<LoggedActivations> {
   const all: { readonly event: StoredEvent; readonly line: string }[] = [];
-  const { malformed } = await searchLogs(folder, ACTIVATIONS, (found) => {
+  const { malformed } = await searchLogs(folder, { outcomes: ['allowed'], kinds: ['admin'] }, (found) => {
     for (const { event, line } of found)
       if (event.operation === 'gateway.start' || event.operation === 'policy.activate') all.push({ event, line });
     return Promise.resolve();
@@ -112,10 +90,11 @@ export async function proveActivations(
     const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
     const proved = await proofsOf(io, { folder, log, archive, seqs: within, kept: covering }, flags);
     bundle.add(`log/${log}.checkpoint`, proved.checkpoint);
-    bundle.add(
-      `log/${log}.pem`,
-      `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`,
-    );
+    bundle.add(`log/${log}.pem`, pemOf(publicKey));
     for (const [seq, text] of proved.proofs) bundle.add(`log/${log}-${String(seq)}.tlog-proof`, text);
   }
+}
+
+export function pemOf(publicKey: Uint8Array): string {
+  return `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`;
 }

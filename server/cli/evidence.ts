@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { zipSync } from 'fflate';
 import {
   decodeStatement,
-  formatPublicKey,
   type Instant,
   instantOf,
   judgeEnvelope,
@@ -17,8 +16,7 @@ import { isKept, pathOfSnapshot } from '../audit/snapshots.js';
 import { readVerificationResult, type VerificationResult } from '../signing/attestation.js';
 import { verifyEd25519 } from '../signing/ed25519.js';
 import { readKeyring } from '../signing/keyring-file.js';
-import { parseEnvelope, requiredStatement, statementPathOf } from '../signing/statement-file.js';
-import { verifyPublication } from '../policy/open/verify-publication.js';
+import { parseEnvelope, requiredStatement, statementAt, statementPathOf } from '../signing/statement-file.js';
 import { programVersion } from '../lib/version.js';
 import { compareOpened } from './compare-policies.js';
 import {
@@ -26,23 +24,24 @@ import {
   type EvidenceFlags,
   findActivations,
   type LoggedActivations,
+  pemOf,
   proveActivations,
 } from './evidence-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from './io.js';
+import { type Answer, type CliIo, jsonParts, namedFile, pathOf, pathsOf } from './io.js';
 import { type OpenedPolicy, openStated } from './open-policy.js';
 import { folderOf } from './audit-log.js';
 import { signingKeyPath } from './prove-audit.js';
 import { diffJson, renderDiff } from './render/diff.js';
-import { escapeText } from './render/escape.js';
 import { type EvidenceFacts, evidenceReadme } from './render/evidence-readme.js';
 import { plain } from './render/terminal.js';
-import { count } from './render/text.js';
-import { asFailure, statusOfFaults } from './statement-flags.js';
+import { count, linesText } from './render/text.js';
+import { asFailure, requirePublished } from './statement-flags.js';
 
 /** Throws `CliFailure`: 2 for a wrong flag or file, 8 for anything that is not what it claims to be. */
-export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceFlags): Promise<void> {
+export async function evidenceCommand(io: CliIo, flags: EvidenceFlags): Promise<Answer> {
+  const { snapshot: named } = flags;
   const files = new Map<string, Uint8Array>();
   const missing: string[] = [];
   const bundle: Bundle = {
@@ -55,8 +54,8 @@ export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceF
   if (opened.source === 'folder') throw usage(`\`${named}\` is a folder`, 'name a snapshot file, or its digest');
   bundle.add('snapshot.json', opened.bytes);
   bundle.add('checks.json', checksText(policy));
-  await addStatement(io, bundle, { named, policy, flags });
-  const attested = await addAttestation(io, bundle, { policy, flags });
+  await addStatement(io, bundle, policy, flags);
+  const attested = await addAttestation(io, bundle, policy, flags);
   const activations = await findActivations(folder, policy.digest);
   await addDifference(io, bundle, { opened, folder, flags, activations, attested });
   await proveActivations(io, bundle, { activations, folder, flags });
@@ -71,18 +70,14 @@ export async function evidenceCommand(io: CliIo, named: string, flags: EvidenceF
   if (missing.length > 0) io.setStatus(EXIT.precondition);
   const listed = [...files].map(([name, bytes]) => ({ name, sha256: hash('sha256', bytes, 'hex') }));
   const found = count(activations.events.length, 'activation');
-  if (flags.format === 'json') {
-    const error = { code: 'evidence.missing', message: `missing: ${missing.join('; ')}` };
-    const ok = missing.length === 0;
-    const said = { ok, file: flags.output, snapshot: policy.digest, files: listed, missing };
-    await writeJson(io, { ...said, activations: activations.events.length, ...(ok ? {} : { error }) });
-    return;
-  }
-  const lines = [
-    ...missing.map((what) => `missing: ${what}`),
-    `wrote ${flags.output}: ${count(files.size, 'file')}, ${found}`,
-  ];
-  await write(io.stdout, lines.map((line) => `${escapeText(line)}\n`).join(''));
+  const ok = missing.length === 0;
+  const error = ok ? undefined : { code: 'evidence.missing', message: `missing: ${missing.join('; ')}` };
+  const said = { ok, file: output, snapshot: policy.digest, files: listed, missing };
+  const wrote = `wrote ${output}: ${count(files.size, 'file')}, ${found}`;
+  return {
+    json: () => ({ ...said, activations: activations.events.length, error }),
+    text: () => linesText([...missing.map((what) => `missing: ${what}`), wrote]),
+  };
 }
 
 /** The same bytes for the same files, so that two people can compare what they made. ZIP knows no time before 1980. */
@@ -103,17 +98,8 @@ function checksText({ name, format, digest, decisions, counts, checks }: Policy)
   return `${JSON.stringify({ policy: name, format, snapshot: digest, decisions, counts, checks }, null, 2)}\n`;
 }
 
-interface EvidenceRequest {
-  readonly policy: Policy;
-  readonly flags: EvidenceFlags;
-}
-
-async function addStatement(
-  io: CliIo,
-  bundle: Bundle,
-  { named, policy, flags }: EvidenceRequest & { readonly named: string },
-): Promise<void> {
-  const beside = named.startsWith('sha256:') ? null : statementPathOf(named);
+async function addStatement(io: CliIo, bundle: Bundle, policy: Policy, flags: EvidenceFlags): Promise<void> {
+  const beside = flags.snapshot.startsWith('sha256:') ? null : statementPathOf(flags.snapshot);
   const shown = flags.statement ?? beside;
   const bytes = shown === null ? null : await bytesOf(io, shown, { optional: flags.statement === undefined });
   if (shown === null || bytes === null) {
@@ -128,9 +114,7 @@ async function addStatement(
   // Evidence is about the past, so a statement that has expired since is as good as it was: it is judged when it was issued.
   const statement = { shown, read: () => Promise.resolve(bytes) };
   const asked = { keyring: ring, at: issuedOf(bytes, shown), environment: null, minimumGeneration: null };
-  const { faults } = await asFailure(verifyPublication(policy, statement, asked));
-  const [fault] = faults;
-  if (fault !== undefined) throw new CliFailure(statusOfFaults(faults), fault.code, `\`${shown}\`: ${fault.message}`);
+  await requirePublished(policy, statement, asked);
   bundle.add('statement.dsse.json', bytes);
   addKeys(bundle, 'statement-keys', ring);
 }
@@ -144,7 +128,8 @@ function issuedOf(bytes: Uint8Array, shown: string): Instant {
 async function addAttestation(
   io: CliIo,
   bundle: Bundle,
-  { policy, flags }: EvidenceRequest,
+  policy: Policy,
+  flags: EvidenceFlags,
 ): Promise<VerificationResult | null> {
   const { attestation: shown, attestationKeyring, statementKeyring } = flags;
   if (shown === undefined) {
@@ -179,10 +164,8 @@ async function addAttestation(
 /** The keys as PEM files, which `openssl` reads, and how many of them must have signed. */
 function addKeys(bundle: Bundle, folder: string, { keys, threshold }: Keyring): void {
   bundle.add(`${folder}/threshold`, `${String(threshold)}\n`);
-  for (const { publicKey } of keys) {
-    const pem = `-----BEGIN PUBLIC KEY-----\n${formatPublicKey(publicKey)}\n-----END PUBLIC KEY-----\n`;
-    bundle.add(`${folder}/${keyIdOf(publicKey).replace('sha256:', '')}.pem`, pem);
-  }
+  for (const { publicKey } of keys)
+    bundle.add(`${folder}/${keyIdOf(publicKey).replace('sha256:', '')}.pem`, pemOf(publicKey));
 }
 
 interface Difference {
@@ -202,7 +185,7 @@ async function addDifference(
   if (before === null) return;
   const { report, stated } = compareOpened(io, before, opened);
   bundle.add('before.json', before.bytes);
-  bundle.add('diff.json', Buffer.concat(Array.from(largeJson(diffJson(report, stated)), (part) => Buffer.from(part))));
+  bundle.add('diff.json', Buffer.concat(Array.from(jsonParts(diffJson(report, stated)), (part) => Buffer.from(part))));
   bundle.add('diff.txt', renderDiff(report, stated, plain));
   if (attested === null || attested.compared === before.policy.digest) return;
   const other = attested.compared === null ? 'with no policy' : `with ${attested.compared}`;
@@ -237,11 +220,6 @@ async function bytesOf(
   shown: string,
   { optional }: { readonly optional: boolean },
 ): Promise<Uint8Array | null> {
-  const statement = requiredStatement(namedFile(io, shown));
-  try {
-    return await asFailure(statement.read());
-  } catch (error) {
-    if (optional && error instanceof CliFailure && error.code === 'file.not_found') return null;
-    throw error;
-  }
+  const file = namedFile(io, shown);
+  return asFailure((optional ? statementAt(file) : requiredStatement(file)).read());
 }

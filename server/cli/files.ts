@@ -16,7 +16,7 @@ export function fileFailure(error: unknown, shown: string): CliFailure {
 
 export function pathFailure(fault: FileFault, shown: string): CliFailure {
   const failure = (code: string, what: string, cause?: unknown): CliFailure =>
-    new CliFailure(EXIT.usage, code, `\`${shown}\` ${what}`, cause === undefined ? {} : { cause });
+    new CliFailure(EXIT.usage, code, `\`${shown}\` ${what}`, { cause });
   switch (fault.kind) {
     case 'missing':
       return failure('cli.not_found', 'does not exist');

@@ -3,20 +3,21 @@ import { existsSync } from 'node:fs';
 import { findUnused, type Kept, promisedBy, type Rights, rightsOf } from '../../engine/compiler.js';
 import { groupDigits, type Instant, instantOf, InvariantError, nearest, parseInstant } from '../../engine/index.js';
 import { makeReplay, type Replay } from '../audit/replay.js';
-import { type Search, searchLogs, type SearchReport } from '../audit/search.js';
+import { searchLogs, type SearchReport } from '../audit/search.js';
 import { parseDuration, type SettingFlags } from '../config/index.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { CliFailure, EXIT, meantOr, usage } from './exit.js';
 import { writeInto } from './files.js';
-import { type CliIo, pathOf, pathsOf, write, writeLargeJson } from './io.js';
+import { type CliIo, pathOf, pathsOf, print } from './io.js';
 import { openPolicy } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { UNUSED } from './takes/unused.js';
+import type { Given } from './verb.js';
 import {
   isSame,
   makePastUses,
   makeUseTally,
   type PastPolicies,
-  type PastUses,
   readPastPolicies,
   type UseCounts,
 } from './past-uses.js';
@@ -25,19 +26,11 @@ import { paintFor, startProgress } from './render/terminal.js';
 import { effectOf, type Folder, makeSmaller } from './smaller-policy.js';
 import { renderUnused, unusedJson, type UnusedReport } from './render/unused.js';
 
-export type UnusedFlags = SettingFlags & {
-  readonly log?: string;
-  readonly since: string;
-  readonly until?: string;
-  readonly keep?: readonly string[];
-  readonly output?: string;
-  readonly exitCode?: true;
-  readonly format: Format;
-};
+type UnusedFlags = Given<typeof UNUSED> & SettingFlags;
 
 /** Throws `CliFailure`: 2 for a policy that is no folder, 8 if the log does not verify as far as this shows, after the result. */
-export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags): Promise<void> {
-  const period = await periodOf(flags);
+export async function unusedCommand(io: CliIo, { policy: path, ...flags }: UnusedFlags): Promise<void> {
+  const period = periodOf(flags);
   if (flags.output !== undefined && existsSync(pathOf(io, flags.output)))
     throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
   const log = await folderOf(io, flags.log, { flags });
@@ -52,15 +45,17 @@ export async function unusedCommand(io: CliIo, path: string, flags: UnusedFlags)
   const { smaller } = report.unused;
   const dropped = smaller.grants.size + smaller.scopes.size + smaller.memberships.size;
   if (flags.exitCode === true && dropped > 0) io.setStatus(EXIT.differences);
-  if (flags.format === 'json') await writeLargeJson(io, unusedJson(report));
-  else await write(io.stdout, renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')));
+  await print(io, flags.format, {
+    json: () => unusedJson(report),
+    text: () => renderUnused(report, { output: flags.output ?? null }, paintFor(io, 'stdout')),
+  });
   if (report.search.malformed > 0) throw malformedLines(report.search.malformed);
   if (report.search.unverified > 0) throw unverifiedLines(report.search.unverified);
 }
 
-async function periodOf({ since, until }: UnusedFlags): Promise<UnusedReport['period']> {
-  const now = await instantOption(undefined, '--until');
-  const end = until === undefined ? now : await instantOption(until, '--until');
+function periodOf({ since, until }: Pick<UnusedFlags, 'since' | 'until'>): UnusedReport['period'] {
+  const now = instantOption(undefined, '--until');
+  const end = until === undefined ? now : instantOption(until, '--until');
   const long = parseDuration(since);
   const begin = long.ok ? instantOf(end - long.value) : parseInstant(since);
   if (begin === null)
@@ -83,9 +78,27 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
   const rights = rightsOf(folder.set);
   const kept = keptBy(rights, keep);
   const uses = makePastUses(folder.policy, rights);
-  const search = { actors: [], namespace: null, outcomes: [], kinds: [], record: null, ...period };
-  const reading = { io, log, search, uses, present: makeReplay(log, folder.policy) };
-  const first = await readUses(reading, null);
+  const present = makeReplay(log, folder.policy);
+  /** `after`: also decides everything by the smaller policy. */
+  const readUses = async (after: Replay | null): Promise<LogSummary> => {
+    const tally = makeUseTally();
+    const progress = startProgress(io);
+    let [changed, events] = [0, 0];
+    const reading = searchLogs(log, period, async (found) => {
+      for (const { event } of found) {
+        const replayed = await present(event);
+        tally.add(event, replayed);
+        uses.add(event, replayed);
+        if (after !== null && !isSame(replayed.against, (await after(event)).against)) changed += 1;
+      }
+      events += found.length;
+      progress.update(`${groupDigits(events)} events${after === null ? '' : ', by the smaller policy'}`);
+      if (uses.needs.count() > AUDIT_LIMITS.needs) throw tooMany();
+    });
+    const report = await reading.finally(progress.done);
+    return { counts: tally.counts, report, changed };
+  };
+  const first = await readUses(null);
   const past = await readPastPolicies(log, first.counts.snapshots);
   const tooNew = newRights(rights, { past, until: period.until });
   const promised = promisedBy(folder.set, rights);
@@ -97,7 +110,7 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
       promised,
     });
     const smaller = makeSmaller(folder, rights, unused.smaller);
-    const { counts, report, changed } = await readUses(reading, makeReplay(log, smaller.policy));
+    const { counts, report, changed } = await readUses(makeReplay(log, smaller.policy));
     if (changed === 0) {
       const effect = effectOf(folder, smaller);
       return { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search: report };
@@ -108,42 +121,11 @@ async function findIn(io: CliIo, { folder, log, period, keep }: Looking): Promis
   }
 }
 
-interface LogReading {
-  readonly io: CliIo;
-  readonly log: string;
-  readonly search: Search;
-  readonly uses: PastUses;
-  readonly present: Replay;
-}
-
 interface LogSummary {
   readonly counts: UseCounts;
   readonly report: SearchReport;
   /** Decisions that the smaller policy makes otherwise. */
   readonly changed: number;
-}
-
-/** `after`: also decides everything by the smaller policy. */
-async function readUses({ io, log, search, uses, present }: LogReading, after: Replay | null): Promise<LogSummary> {
-  const tally = makeUseTally();
-  const progress = startProgress(io);
-  let [changed, events] = [0, 0];
-  try {
-    const report = await searchLogs(log, search, async (found) => {
-      for (const { event } of found) {
-        const replayed = await present(event);
-        tally.add(event, replayed);
-        uses.add(event, replayed);
-        if (after !== null && !isSame(replayed.against, (await after(event)).against)) changed += 1;
-      }
-      events += found.length;
-      progress.update(`${groupDigits(events)} events${after === null ? '' : ', by the smaller policy'}`);
-      if (uses.needs.count() > AUDIT_LIMITS.needs) throw tooMany();
-    });
-    return { counts: tally.counts(), report, changed };
-  } finally {
-    progress.done();
-  }
 }
 
 function tooMany(): CliFailure {

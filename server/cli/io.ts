@@ -64,9 +64,20 @@ export async function untilReaderGone<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** One JSON text and a line end on stdout; characters that a terminal could obey are escaped. */
-export async function writeJson(io: CliIo, value: unknown): Promise<void> {
-  await write(io.stdout, `${escapeJson(JSON.stringify(value))}\n`);
+/** What a verb has found: for programs, and for people, to whom notes go on standard error first. */
+export interface Answer {
+  readonly json: () => object;
+  readonly text: () => string | Promise<string>;
+  readonly notes?: () => string;
+}
+
+export async function print(io: CliIo, format: string, { json, text, notes }: Answer): Promise<void> {
+  if (format === 'json') {
+    await writeJson(io, json());
+    return;
+  }
+  if (notes !== undefined) await write(io.stderr, notes());
+  await write(io.stdout, await text());
 }
 
 /** A path of the command line, absolute. */
@@ -90,24 +101,21 @@ const CHUNK = 64 * 1024;
 const SMALL = 256;
 
 /**
- * Like `writeJson` for plain data, with the fields in this order and without undefined ones. It is written in parts,
- * because it may be larger than the largest possible string. The same is true of a list in it, and of an element of a
- * list with lists of its own.
+ * One JSON text of plain data and a line end on stdout, without undefined fields; characters that a terminal could obey
+ * are escaped. It is written in parts, because it may be larger than the largest possible string. The same is true of a
+ * list in it, and of an element of a list with lists of its own.
  */
-export async function writeLargeJson(
-  io: CliIo,
-  fields: readonly (readonly [name: string, value: unknown])[],
-): Promise<void> {
-  for (const part of largeJson(fields)) {
+export async function writeJson(io: CliIo, value: object): Promise<void> {
+  for (const part of jsonParts(value)) {
     if (isClosed(io.stdout)) return;
     await write(io.stdout, part);
   }
 }
 
-/** What `writeLargeJson` writes, in parts. */
-export function* largeJson(fields: readonly (readonly [name: string, value: unknown])[]): Generator<string> {
+/** What `writeJson` writes. */
+export function* jsonParts(value: object): Generator<string> {
   let pending = '';
-  for (const part of partsOfObject(fields)) {
+  for (const part of partsOf(value)) {
     pending += part;
     if (pending.length < CHUNK) continue;
     yield escapeJson(pending);

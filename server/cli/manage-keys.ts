@@ -13,13 +13,13 @@ import { readSecrets } from '../db/secrets.js';
 import { scopeHelp, unknownPerson } from './actor.js';
 import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
-import { type CliIo, write, writeJson } from './io.js';
+import { type Answer, type CliIo, print, write } from './io.js';
 import { withNamedStore } from './open-store.js';
 import { configOf, type Format } from './options.js';
 import type { SettingFlags } from '../config/index.js';
 import { makeOperatorRecorder } from './record-operator.js';
 import { escapeText } from './render/escape.js';
-import { renderTable } from './render/text.js';
+import { linesText, renderTable } from './render/text.js';
 import type { Database } from '../db/database.js';
 import {
   type KnownPolicy,
@@ -30,30 +30,16 @@ import {
   NOT_ASKED,
 } from '../policy/open/one-person.js';
 import { systemClock } from '../lib/ports.js';
+import type { CREATE, REVOKE } from './takes/keys.js';
+import type { Given } from './verb.js';
 
-/** As commander gives them. */
-export interface KeyFlags {
-  readonly actor: string;
-  readonly identity?: readonly string[];
-  readonly person?: string;
-  readonly scope?: readonly string[];
-  readonly scopeNone?: true;
-  readonly restrict?: readonly string[];
-  readonly restrictNone?: true;
-  readonly expires?: string;
-  readonly admin?: true;
-  readonly decide?: true;
-  readonly monitor?: true;
-}
+type KeyFlags = Given<typeof CREATE> & SettingFlags;
 
 /** Throws `CliFailure` 2 with every fault. The policy, if it is known, has words for what was meant. */
 function readKeyFlags(
   flags: KeyFlags,
   now: Instant,
-  {
-    anonymous,
-    policy,
-  }: { readonly anonymous: AnonymousSettings | null; readonly policy: KnownPolicy['policy'] } = NOTHING_ELSE,
+  { anonymous, policy }: { readonly anonymous: AnonymousSettings | null; readonly policy: KnownPolicy['policy'] },
 ): NewKey {
   const request: KeyRequest = {
     actor: flags.actor,
@@ -69,8 +55,6 @@ function readKeyFlags(
   if (read.ok) return read.key;
   throw notCreated(read.faults.map((fault) => faultText(fault, request, policy)));
 }
-
-const NOTHING_ELSE = { anonymous: null, policy: null } as const;
 
 function notCreated(faults: readonly string[]): CliFailure {
   const text = faults.map((fault) => escapeText(fault)).join('\n');
@@ -105,9 +89,9 @@ function faultText({ field, index, message }: KeyFault, request: KeyRequest, pol
   return `${place}: ${message}${field === 'scopes' && given !== null ? `; ${scopeHelp(given, policy)}` : ''}`;
 }
 
-export type KeysOptions = SettingFlags & { readonly format: Format };
+type KeysOptions = SettingFlags & { readonly format: Format };
 
-export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlags): Promise<void> {
+export async function createKeyCommand(io: CliIo, options: KeyFlags): Promise<void> {
   const now = systemClock.now();
   const config = await configOf(io, options);
   const policy = options.policy ?? config.policy;
@@ -137,36 +121,27 @@ export async function createKeyCommand(io: CliIo, options: KeysOptions & KeyFlag
   });
   await write(io.stderr, doubts.map(warning).join(''));
   const { id, ...rest } = shown;
-  if (options.format === 'json') {
-    await writeJson(io, { id, key: text, ...rest });
-    return;
-  }
-  await write(io.stdout, `${text}\n`);
-  await write(io.stderr, `${summary({ id, ...rest })}\nThe key is shown only this once: keep it like a password.\n`);
+  await print(io, options.format, { json: () => ({ id, key: text, ...rest }), text: () => `${text}\n` });
+  if (options.format === 'text')
+    await write(io.stderr, `${summary(shown)}The key is shown only this once: keep it like a password.\n`);
 }
 
 /** Null if the policy that the settings name cannot be used. Throws `CliFailure` 2 for one that the command line names. */
-async function askNamed(io: CliIo, policy: string, options: KeysOptions & KeyFlags): Promise<KnownPolicy | null> {
+async function askNamed(io: CliIo, policy: string, options: KeyFlags): Promise<KnownPolicy | null> {
   // Without identities and scopes there is nothing to ask.
   if (options.person === undefined && [...(options.identity ?? []), ...(options.scope ?? [])].length === 0)
     return NOT_ASKED;
   const asked = await atPolicy(io, policy, askPolicy);
-  if (asked === null && (options.policy !== undefined || options.person !== undefined)) throw unusable(policy);
+  if (asked === null && (options.policy !== undefined || options.person !== undefined))
+    throw usage(`the policy \`${policy}\` cannot be used`, SEE_CHECK);
   return asked;
 }
 
-function unusable(policy: string): CliFailure {
-  return usage(
-    `the policy \`${policy}\` cannot be used`,
-    '`bailiwick check` or `bailiwick verify` says what is wrong with it',
-  );
-}
+const SEE_CHECK = '`bailiwick check` or `bailiwick verify` says what is wrong with it';
 
 function notAsked(policy: string): KeyDoubt {
-  return {
-    text: `the policy \`${policy}\` cannot be used, so these identities were not checked against it`,
-    help: '`bailiwick check` or `bailiwick verify` says what is wrong with it',
-  };
+  const text = `the policy \`${policy}\` cannot be used, so these identities were not checked against it`;
+  return { text, help: SEE_CHECK };
 }
 
 /** Throws `CliFailure` 2 unless the policy folder names the person. */
@@ -191,21 +166,20 @@ function warning({ text, help }: KeyDoubt): string {
   return `warning: ${escapeText(text)}\n  help: ${escapeText(help)}\n`;
 }
 
-export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<void> {
+export async function listKeysCommand(io: CliIo, options: KeysOptions): Promise<Answer> {
   const now = systemClock.now();
   const keys = await withNamedStore(io, { config: await configOf(io, options), asItIs: true }, async (db) => {
     const fingerprint = await fingerprinterOf(db);
     return (await listKeys(db)).map((key) => showKey(key, now, fingerprint));
   });
-  if (options.format === 'json') await writeJson(io, { keys });
-  else
-    await write(
-      io.stdout,
-      keys.length === 0 ? 'no keys; `bailiwick keys create` makes one\n' : renderTable(HEADINGS, keys.map(rowOf)),
-    );
+  const none = 'no keys; `bailiwick keys create` makes one\n';
+  return { json: () => ({ keys }), text: () => (keys.length === 0 ? none : renderTable(HEADINGS, keys.map(rowOf))) };
 }
 
-export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptions): Promise<void> {
+export async function revokeKeyCommand(
+  io: CliIo,
+  { 'key-id': id, ...options }: Given<typeof REVOKE> & SettingFlags,
+): Promise<Answer> {
   const help = 'see `bailiwick keys list`';
   // A string that is not an id may be a whole key, so it is not repeated.
   if (!isKeyId(id))
@@ -225,8 +199,8 @@ export async function revokeKeyCommand(io: CliIo, id: string, options: KeysOptio
     }),
   );
   if (revoked === null) throw new CliFailure(EXIT.usage, 'keys.unknown', `there is no key \`${id}\``, { help });
-  if (options.format === 'json') await writeJson(io, { id, revokedAt: formatInstant(revoked.at) });
-  else await write(io.stdout, `revoked ${id}, ${formatInstant(revoked.at)}\n`);
+  const revokedAt = formatInstant(revoked.at);
+  return { json: () => ({ id, revokedAt }), text: () => `revoked ${id}, ${revokedAt}\n` };
 }
 
 async function fingerprinterOf(db: Database): Promise<Fingerprinter> {
@@ -270,5 +244,5 @@ function summary(key: ShownKey): string {
     ['last used', key.lastUsedAt],
     ['fingerprint', key.fingerprint],
   ];
-  return lines.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}${escapeText(text)}`])).join('\n');
+  return linesText(lines.map(([name, text]) => text !== null && `${name.padEnd(12)}${text}`));
 }

@@ -18,7 +18,7 @@ import { onInterrupt } from './signals.js';
 
 export interface HistoryFlags {
   /** A folder; false for `--no-cache`. */
-  readonly cache?: string | false;
+  readonly cache?: string | boolean;
 }
 
 export interface OpenedHistory extends History {
@@ -127,8 +127,8 @@ function progressText({ commits, compiled, commit }: HistoryProgress, all: numbe
 function keptFor(io: CliIo, { cache }: HistoryFlags): KeptAnswers {
   if (cache === false) return keepNothing();
   const { XDG_CACHE_HOME: caches = '', HOME: home = homedir() } = io.env;
-  const folder =
-    cache === undefined ? join(caches.startsWith('/') ? caches : join(home, '.cache'), 'bailiwick') : pathOf(io, cache);
+  const usual = join(caches.startsWith('/') ? caches : join(home, '.cache'), 'bailiwick');
+  const folder = typeof cache === 'string' ? pathOf(io, cache) : usual;
   return keepIn({
     folder,
     version: programVersion(),

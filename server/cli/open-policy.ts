@@ -154,12 +154,10 @@ export async function openListed(
 function notWhole(path: string, { code, message }: SnapshotFault, sha256: string): CliFailure {
   return new CliFailure(EXIT.integrity, code, `\`${path}\` is not an intact snapshot: ${message}`, {
     report: { file: path, sha256 },
-    ...(/\.ya?ml$/i.test(path) && { help: folderHelp(path) }),
+    ...(/\.ya?ml$/i.test(path) && {
+      help: `this looks like a file of a policy folder: name the folder \`${dirname(path)}\``,
+    }),
   });
-}
-
-function folderHelp(path: string): string {
-  return `this looks like a file of a policy folder: name the folder \`${dirname(path)}\``;
 }
 
 /** For people: a note if the time asked about is past, because the policy is the one that the folder holds today. */

@@ -84,7 +84,13 @@ export async function withNamedStore<T>(
  * returns after that.
  */
 export function announceStore(io: CliIo, config: Config): () => Promise<void> {
-  if (config.storeNamedBy === null && config.otherSetting !== null) throw storeNotNamed(config.otherSetting);
+  if (config.storeNamedBy === null && config.otherSetting !== null) {
+    const { key, place } = config.otherSetting;
+    const message = `settings of a gateway are given (\`${key}\` by ${place}), and none of them names its store`;
+    throw new CliFailure(EXIT.usage, 'store.not_named', message, {
+      help: 'give the store that the gateway uses: `dataDir`, `databaseUrl` or `databaseUrlFile` in the settings file, DATABASE_URL or DATABASE_URL_FILE, or `--data-dir`',
+    });
+  }
   const store = storeOf(config);
   if (store.kind === 'external') {
     return async () => {
@@ -94,13 +100,6 @@ export function announceStore(io: CliIo, config: Config): () => Promise<void> {
   }
   const made = hasStore(store) ? '' : ' (made by this command)';
   return () => write(io.stderr, `store: embedded, in ${escapeText(store.dataDir)}${made}\n`);
-}
-
-function storeNotNamed({ key, place }: NonNullable<Config['otherSetting']>): CliFailure {
-  const message = `settings of a gateway are given (\`${key}\` by ${place}), and none of them names its store`;
-  return new CliFailure(EXIT.usage, 'store.not_named', message, {
-    help: 'give the store that the gateway uses: `dataDir`, `databaseUrl` or `databaseUrlFile` in the settings file, DATABASE_URL or DATABASE_URL_FILE, or `--data-dir`',
-  });
 }
 
 function hasStore({ dataDir }: { readonly dataDir: string }): boolean {

@@ -52,7 +52,7 @@ export function isSame(one: LoggedDecision | null | undefined, other: LoggedDeci
 /** What was read, and how much of it says nothing about use. */
 export interface UseTally {
   readonly add: (event: StoredEvent, replayed: Replayed) => void;
-  readonly counts: () => UseCounts;
+  readonly counts: UseCounts;
 }
 
 export interface UseCounts {
@@ -80,49 +80,35 @@ export interface UseCounts {
 }
 
 export function makeUseTally(): UseTally {
-  let [decisions, allowed, unreadable, local, told, lost, missing] = [0, 0, 0, 0, 0, 0, 0];
   const flips = { denied: 0, allowed: 0, otherSet: 0 };
-  let [first, last]: [Instant | null, Instant | null] = [null, null];
   const snapshots = new Map<string, { count: number; first: Instant }>();
+  const counts: { -readonly [C in keyof UseCounts]: UseCounts[C] } = {
+    ...{ decisions: 0, allowed: 0, flips, unreadable: 0, local: 0, told: 0, lost: 0, missing: 0 },
+    ...{ first: null, last: null, snapshots },
+  };
   return {
-    add: ({ operation, items = 0, lost: logs = [], actor, snapshot, time, kind, outcome }, { recorded, against }) => {
-      if (operation === 'audit.lost') lost += items;
-      if (operation === 'audit.missing') missing += logs.length;
+    counts,
+    add: ({ operation, items = 0, lost = [], actor, snapshot, time, kind, outcome }, { recorded, against }) => {
+      if (operation === 'audit.lost') counts.lost += items;
+      if (operation === 'audit.missing') counts.missing += lost.length;
       if (recorded === null) {
-        if (kind === 'query' && outcome === 'allowed') told += 1;
+        if (kind === 'query' && outcome === 'allowed') counts.told += 1;
         return;
       }
       const at = parseInstant(time);
-      if (actor.kind === 'local') local += 1;
-      else if (at === null || against === undefined || against === null) unreadable += 1;
+      if (actor.kind === 'local') counts.local += 1;
+      else if (at === null || against === undefined || against === null) counts.unreadable += 1;
       else {
-        decisions += 1;
-        if (against.decision === 'allow') allowed += 1;
+        counts.decisions += 1;
+        if (against.decision === 'allow') counts.allowed += 1;
         if (recorded.decision !== against.decision) flips[against.decision === 'allow' ? 'allowed' : 'denied'] += 1;
         else if (recorded.visibility !== against.visibility) flips.otherSet += 1;
-        if (first === null || at < first) first = at;
-        if (last === null || at > last) last = at;
-        const known = snapshots.get(snapshot ?? '');
-        if (known === undefined) snapshots.set(snapshot ?? '', { count: 1, first: at });
-        else {
-          known.count += 1;
-          if (at < known.first) known.first = at;
-        }
+        counts.first = counts.first === null || at < counts.first ? at : counts.first;
+        counts.last = counts.last === null || at > counts.last ? at : counts.last;
+        const known = snapshots.get(snapshot ?? '') ?? { count: 0, first: at };
+        snapshots.set(snapshot ?? '', { count: known.count + 1, first: at < known.first ? at : known.first });
       }
     },
-    counts: () => ({
-      decisions,
-      allowed,
-      flips: { ...flips },
-      unreadable,
-      local,
-      told,
-      lost,
-      missing,
-      first,
-      last,
-      snapshots,
-    }),
   };
 }
 

@@ -1,33 +1,19 @@
-// What users of other tools type, and our verb for it.
+// What users of other tools type, by our verb for it.
+const TYPED: Readonly<Record<string, readonly string[]>> = {
+  check: ['lint', 'validate'],
+  diff: ['plan', 'preview'],
+  calendar: ['schedule', 'expiring', 'upcoming'],
+  publish: ['apply', 'push', 'deploy'],
+  compile: ['build', 'bundle'],
+  decide: ['eval', 'evaluate', 'enforce', 'query', 'repl', 'can', 'authorize'],
+  'who-can': ['who'],
+  inspect: ['show'],
+  explain: ['simulate', 'trace', 'why'],
+  fmt: ['format'],
+  serve: ['run', 'start', 'server'],
+  init: ['new'],
+};
 
-export const PEER_VERBS: ReadonlyMap<string, string> = new Map([
-  ['lint', 'check'],
-  ['validate', 'check'],
-  ['plan', 'diff'],
-  ['preview', 'diff'],
-  ['schedule', 'calendar'],
-  ['expiring', 'calendar'],
-  ['upcoming', 'calendar'],
-  ['apply', 'publish'],
-  ['push', 'publish'],
-  ['deploy', 'publish'],
-  ['build', 'compile'],
-  ['eval', 'decide'],
-  ['evaluate', 'decide'],
-  ['enforce', 'decide'],
-  ['query', 'decide'],
-  ['repl', 'decide'],
-  ['can', 'decide'],
-  ['who', 'who-can'],
-  ['show', 'inspect'],
-  ['bundle', 'compile'],
-  ['authorize', 'decide'],
-  ['simulate', 'explain'],
-  ['trace', 'explain'],
-  ['why', 'explain'],
-  ['format', 'fmt'],
-  ['run', 'serve'],
-  ['start', 'serve'],
-  ['server', 'serve'],
-  ['new', 'init'],
-]);
+export const PEER_VERBS: ReadonlyMap<string, string> = new Map(
+  Object.entries(TYPED).flatMap(([ours, theirs]) => theirs.map((one) => [one, ours] as const)),
+);

@@ -2,7 +2,6 @@
 // A policy that cannot be served at the start is reported with its exit status.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Policy } from '../../engine/index.js';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { type Logger, systemClock } from '../lib/ports.js';
 import { noteStuckDisk } from '../lib/stuck-disk.js';
@@ -21,6 +20,7 @@ import {
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
 import type { Content, Offer, Source } from '../policy/sources/source.js';
+import type { NamedFile } from '../signing/named-file.js';
 import { statementBeside } from '../signing/statement-file.js';
 import { makeLogger } from '../telemetry/log.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
@@ -187,13 +187,8 @@ async function sourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null>
   return makeUrlSource({ url, caFile, reach: privateNetwork ? 'private' : 'public', statements });
 }
 
-interface NamedPath {
-  /** Absolute. */
-  readonly path: string;
-  readonly shown: string;
-}
-
-async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config): Promise<Found> {
+async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise<Found> {
+  const { path, shown } = named;
   if (shown.includes(':') && !existsSync(path)) {
     throw usage(
       `there is no folder or snapshot \`${shown}\`, and a gateway does not serve a revision: it follows what it serves`,
@@ -206,7 +201,7 @@ async function pathAtStart(io: CliIo, { path, shown }: NamedPath, config: Config
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {
     const { policy, bytes, source } = opened;
-    const statement = await requirePublication({ policy, source, shown, path }, config);
+    const statement = await requirePublication(opened, named, config);
     const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
     // What was compiled just now states what was computed just now.
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
@@ -284,18 +279,14 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['policy.invalid', EXIT.policyInvalid],
   ['policy.tests_failed', EXIT.testsFailed],
   ['policy.guardrail_violated', EXIT.guardrailViolated],
-  ['statement.environment', EXIT.precondition],
-  ['statement.generation', EXIT.precondition],
-  ['statement.not_yet_issued', EXIT.precondition],
-  ['statement.expired', EXIT.stale],
   ['source.forged', EXIT.integrity],
 ]);
-const INTEGRITY = /^(?:snapshot|signature|statement)\./;
+const PUBLISHED = /^(?:snapshot|signature|statement)\./;
 
 function statusOf(code: string): ExitStatus {
   const status = STATUSES.get(code);
   if (status !== undefined) return status;
-  if (INTEGRITY.test(code)) return EXIT.integrity;
+  if (PUBLISHED.test(code)) return statusOfFaults([{ code }]);
   return code.startsWith('source.') ? EXIT.precondition : EXIT.usage;
 }
 
@@ -306,22 +297,17 @@ export function publicationRule({ snapshot }: Config): PublicationRule | null {
   return { keyring: { path: keyringFile, shown: keyringFile }, environment };
 }
 
-interface OpenedPublication {
-  readonly policy: Policy;
-  readonly source: 'folder' | 'file' | 'stdin';
-  /** As it was typed, and absolute. */
-  readonly shown: string;
-  readonly path: string;
-}
-
 /**
  * The statement under which it was published; null if none is required. Throws `CliFailure` 2, 6, 8 or 9, like
  * `verify`.
  */
-async function requirePublication(opened: OpenedPublication, config: Config): Promise<SignedStatement | null> {
+async function requirePublication(
+  { policy, source }: Pick<OpenedPolicy, 'policy' | 'source'>,
+  { path, shown }: NamedFile,
+  config: Config,
+): Promise<SignedStatement | null> {
   const rule = publicationRule(config);
   if (rule === null) return null;
-  const { policy, source, shown, path } = opened;
   if (source !== 'file') {
     throw new CliFailure(
       EXIT.usage,

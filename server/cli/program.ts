@@ -1,10 +1,11 @@
 // The command line as a tree: every verb in its group, the help for everything, and what all verbs have in common.
 import { Command } from 'commander';
+import { nearest } from '../../engine/index.js';
 import { EXIT_MEANINGS, usage } from './exit.js';
 import { PEER_VERBS } from './peer-verbs.js';
 import { type CliIo, write } from './io.js';
 import { programVersion } from '../lib/version.js';
-import { RuledOption } from './options.js';
+import { RuledOption } from './verb.js';
 import { VERB_GROUPS } from './verbs.js';
 
 const SEE_HELP = 'see `bailiwick help`';
@@ -94,11 +95,11 @@ function refuseMisuse(verb: Command): void {
 
 type IsGiven = (name: string) => boolean;
 
-function isNeeded({ needed }: RuledOption, isGiven: IsGiven): boolean {
-  return needed === 'always' || (needed !== 'never' && !needed.unless.some(isGiven));
+function isNeeded({ rule: { needed } }: RuledOption, isGiven: IsGiven): boolean {
+  return needed !== undefined && (needed === 'always' || !needed.unless.some(isGiven));
 }
 
-function clashes(verb: Command, { flags, excludes }: RuledOption, isGiven: IsGiven): readonly string[] {
+function clashes(verb: Command, { flags, rule: { excludes = [] } }: RuledOption, isGiven: IsGiven): readonly string[] {
   const others = verb.options.filter((option) => {
     const name = option.attributeName();
     return excludes.includes(name) && isGiven(name);
@@ -134,7 +135,7 @@ function addHelp(program: Command, io: CliIo): void {
         const ours = path === '' && alike === undefined ? PEER_VERBS.get(unknown) : undefined;
         throw usage(
           `there is no help about \`${verbs.join(' ')}\``,
-          ours === undefined ? await didYouMean(unknown, known, help) : `see \`bailiwick help ${ours}\``,
+          ours === undefined ? didYouMean(unknown, known, help) : `see \`bailiwick help ${ours}\``,
         );
       }
       command.outputHelp();
@@ -145,8 +146,7 @@ function addHelp(program: Command, io: CliIo): void {
  * The name that was probably meant, or else where to look. Dashes of options do not count: with them all short names
  * look alike.
  */
-export async function didYouMean(typed: string, names: readonly string[], otherwise: string): Promise<string> {
-  const { nearest } = await import('../../engine/index.js');
+export function didYouMean(typed: string, names: readonly string[], otherwise: string): string {
   const near = nearest(
     typed.replace(/^--/, ''),
     names.map((name) => name.replace(/^--/, '')),

@@ -10,52 +10,39 @@ import { readSigningKey } from '../signing/key-file.js';
 import { signNote, verifierKeyText } from '../signing/signed-note.js';
 import { EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
-import { configOf, type Format } from './options.js';
-import { folderOf } from './audit-log.js';
-import { integrity, type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
-import { escapeText } from './render/escape.js';
-import { count } from './render/text.js';
+import { type Answer, type CliIo, pathOf, pathsOf } from './io.js';
+import { configOf } from './options.js';
+import type { CHECK_PROOF, CHECKPOINT, PROVE } from './takes/audit-proofs.js';
+import type { Given } from './verb.js';
+import { folderOf, logFailure } from './audit-log.js';
+import { type KeptNote, readKey, readNote, readText, trusted } from './read-checkpoint.js';
+import { count, linesText } from './render/text.js';
 import { asFailure } from './statement-flags.js';
 
-export type CheckpointFlags = SettingFlags & {
-  readonly format: Format;
-  readonly key?: string;
-  readonly log?: string;
-  readonly archive?: string;
-  readonly output?: string;
-};
+type CheckpointFlags = Given<typeof CHECKPOINT> & SettingFlags;
 
-export type ProveFlags = CheckpointFlags & { readonly checkpoint?: string };
-
-export interface CheckProofFlags {
-  readonly format: Format;
-  readonly publicKey: string;
-}
+type ProveFlags = Given<typeof PROVE> & SettingFlags;
 
 /** Throws `CliFailure`: 8 if the log has a fault, because nothing is signed about such a log. */
-export async function checkpointCommand(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<void> {
-  const { folder, log, archive } = await logOf(io, given, flags);
+export async function checkpointCommand(io: CliIo, flags: CheckpointFlags): Promise<Answer> {
+  const { folder, log, archive } = await logOf(io, flags);
   const key = await keyOf(io, flags);
   const { size, root } = await measure(folder, log, { archive });
   const note = signNote(checkpointText({ log, size, root }), originOf(log), key);
   const verifierKey = verifierKeyText({ name: originOf(log), publicKey: key.publicKey });
   const facts = { log, size, root: root.toString('base64'), verifierKey, checkpoint: note };
-  await give(io, flags, { text: note, facts, folder });
+  return give(io, flags, { text: note, facts, folder });
 }
 
 /** Throws `CliFailure`: 2 if there is no such event, 8 if the log has a fault or is not that of the checkpoint. */
-export async function proveCommand(
-  io: CliIo,
-  { seq, given }: { readonly seq: string; readonly given: string | undefined },
-  flags: ProveFlags,
-): Promise<void> {
+export async function proveCommand(io: CliIo, flags: ProveFlags): Promise<Answer> {
+  const { seq } = flags;
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw usage('the event is named by its number, such as `1204`');
-  const chosen = await logOf(io, given, flags);
+  const chosen = await logOf(io, flags);
   const kept = flags.checkpoint === undefined ? null : await readNote(io, flags.checkpoint);
   const { size, proofs } = await proofsOf(io, { ...chosen, seqs: [Number(seq)], kept }, flags);
   const proof = proofs.get(Number(seq)) ?? '';
-  await give(io, flags, {
+  return give(io, flags, {
     text: proof,
     facts: { log: chosen.log, seq: Number(seq), size, proof },
     folder: chosen.folder,
@@ -98,7 +85,10 @@ export async function proofsOf(
     lines.size < new Set(indexes).size ||
     (kept !== null && !root.equals(kept.checkpoint.root))
   ) {
-    throw integrity('audit.checkpoint', `the first ${count(size, 'event')} of the log are not those of the checkpoint`);
+    throw logFailure(
+      `the first ${count(size, 'event')} of the log are not those of the checkpoint`,
+      'audit.checkpoint',
+    );
   }
   const checkpoint = kept?.text ?? signNote(checkpointText({ log, size, root }), originOf(log), await keyOf(io, flags));
   const texts = [...lines].map(([index, one]) => [index + 1, proofText({ index, ...one, checkpoint })] as const);
@@ -106,22 +96,22 @@ export async function proofsOf(
 }
 
 /** Throws `CliFailure` 8 if the file proves nothing. */
-export async function checkProofCommand(io: CliIo, file: string, flags: CheckProofFlags): Promise<void> {
+export async function checkProofCommand(io: CliIo, { file, publicKey }: Given<typeof CHECK_PROOF>): Promise<Answer> {
   const proof = parseProof(await readText(io, file));
-  if (proof === null) throw integrity('audit.proof', `\`${file}\` is not a proof of an event`);
-  const checkpoint = trusted(proof.checkpoint, await readKey(io, flags.publicKey));
+  if (proof === null) throw logFailure(`\`${file}\` is not a proof of an event`, 'audit.proof');
+  const checkpoint = trusted(proof.checkpoint, await readKey(io, publicKey));
   const { index, line, path } = proof;
   const { log, size, root } = checkpoint;
   const found = rootOfPath(leafHash(line), { index, size }, path);
   const event = readLine(line);
   if (found?.equals(root) !== true || event?.seq !== index + 1 || event.log !== log || event.digest !== event.hash) {
-    throw integrity('audit.proof', 'the event is not in the log of the checkpoint');
+    throw logFailure('the event is not in the log of the checkpoint', 'audit.proof');
   }
-  if (flags.format === 'json') await writeJson(io, { ok: true, log, size, event: event.value });
-  else {
-    await write(io.stdout, `${escapeText(line)}\n`);
-    await write(io.stderr, `event ${String(index + 1)} of ${String(size)} in the log ${log}\n`);
-  }
+  return {
+    json: () => ({ ok: true, log, size, event: event.value }),
+    notes: () => `event ${String(index + 1)} of ${String(size)} in the log ${log}\n`,
+    text: () => linesText([line]),
+  };
 }
 
 export interface Chosen {
@@ -130,12 +120,12 @@ export interface Chosen {
   readonly archive: string | null;
 }
 
-async function logOf(io: CliIo, given: string | undefined, flags: CheckpointFlags): Promise<Chosen> {
-  const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });
+async function logOf(io: CliIo, flags: CheckpointFlags): Promise<Chosen> {
+  const folder = await folderOf(io, flags.folder, { flags, absent: EXIT.integrity });
   const logs = [...(await listLogs(folder)).keys()];
   const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
   const [only, ...others] = flags.log === undefined ? logs : [flags.log];
-  if (only === undefined) throw integrity('audit.absent', `there is no log in \`${folder}\``);
+  if (only === undefined) throw logFailure(`there is no log in \`${folder}\``, 'audit.absent');
   if (others.length > 0) throw usage(`the folder has several logs: ${logs.join(', ')}`, 'name one with `--log`');
   return { folder, log: only, archive };
 }
@@ -144,7 +134,7 @@ async function measure(folder: string, log: string, options: Parameters<typeof m
   const measured = await measureLog(folder, log, options);
   if (measured === null) throw usage(`the folder has no log \`${log}\``);
   const [first] = measured.faults;
-  if (first !== undefined) throw integrity('audit.faults', `nothing is signed about a log with faults: ${first.text}`);
+  if (first !== undefined) throw logFailure(`nothing is signed about a log with faults: ${first.text}`, 'audit.faults');
   return measured;
 }
 
@@ -173,15 +163,14 @@ export async function signingKeyPath(
 
 async function give(
   io: CliIo,
-  flags: ProveFlags,
+  flags: CheckpointFlags & { readonly checkpoint?: string },
   { text, facts, folder }: { readonly text: string; readonly facts: object; readonly folder: string },
-): Promise<void> {
-  const { output, format, archive, checkpoint } = flags;
+): Promise<Answer> {
+  const { output, archive, checkpoint } = flags;
   if (output !== undefined) {
     const key = (await signingKeyPath(io, flags)) ?? undefined;
     const inputs = pathsOf(io, [folder, key, archive, checkpoint]);
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs, mode: 0o600 });
   }
-  if (format === 'json') await writeJson(io, facts);
-  else if (output === undefined) await write(io.stdout, text);
+  return { json: () => facts, text: () => (output === undefined ? text : '') };
 }

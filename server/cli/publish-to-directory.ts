@@ -3,7 +3,7 @@
 // publication.
 import { chmod, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeStatement, PAYLOAD_TYPE, type Policy, type PublicationStatement } from '../../engine/index.js';
+import type { Policy, PublicationStatement } from '../../engine/index.js';
 import { isRollback, rollbackText } from '../policy/store/activations.js';
 import {
   encodePointer,
@@ -23,6 +23,7 @@ import { parseEnvelope } from '../signing/statement-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { fileFailure, writeWhole } from './files.js';
 import { type CliIo, pathOf } from './io.js';
+import { statementIn } from './statement-flags.js';
 
 /** A snapshot that was verified as a whole, and the statement about it, if there is one. */
 export interface Publication {
@@ -50,8 +51,7 @@ export async function publishToDirectory(
     statement: signed === null ? null : sha256Of(signed.bytes),
   };
   const isNew = before === null || encodePointer(before) !== encodePointer(after);
-  if (before !== null && isNew)
-    await refuseToFollow(before, { directory, after, statement: signed?.statement ?? null });
+  if (before !== null && isNew) await refuseToFollow(directory, before, after, signed?.statement ?? null);
   await keep(snapshotPath(directory, after.snapshot), bytes, shown);
   if (signed !== null && after.statement !== null) {
     await keep(statementPath(directory, after.statement), signed.bytes, shown);
@@ -83,14 +83,13 @@ async function currentOf(directory: string): Promise<Pointer | null> {
   });
 }
 
-interface Following {
-  readonly directory: string;
-  readonly after: Pointer;
-  readonly statement: PublicationStatement | null;
-}
-
 /** Gateways would refuse it and keep what they have, so tell the publisher first. */
-async function refuseToFollow(before: Pointer, { directory, after, statement }: Following): Promise<void> {
+async function refuseToFollow(
+  directory: string,
+  before: Pointer,
+  after: Pointer,
+  statement: PublicationStatement | null,
+): Promise<void> {
   const refused = (code: string, message: string, help: string): CliFailure =>
     new CliFailure(EXIT.precondition, code, `nothing is published: ${message}`, { help });
   if (before.policy !== after.policy) {
@@ -119,8 +118,7 @@ async function lastStatement(directory: string, digest: string): Promise<Publica
   try {
     const bytes = await read();
     if (bytes === null) return null;
-    const envelope = parseEnvelope(bytes, shown);
-    return envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
+    return statementIn(parseEnvelope(bytes, shown));
   } catch (error) {
     if (error instanceof SigningError) return null;
     throw error;

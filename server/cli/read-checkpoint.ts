@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { type Checkpoint, originOf, parseCheckpoint } from '../audit/checkpoint.js';
 import { readPublicKey } from '../signing/key-file.js';
 import { parseNote } from '../signing/signed-note.js';
-import { CliFailure, EXIT, usage } from './exit.js';
+import { logFailure } from './audit-log.js';
+import { usage } from './exit.js';
 import { fileFailure } from './files.js';
 import { type CliIo, namedFile, pathOf } from './io.js';
 import { asFailure } from './statement-flags.js';
@@ -24,11 +25,11 @@ export function readKey(io: CliIo, file: string): Promise<Uint8Array> {
 export function trusted(text: string, publicKey: Uint8Array): Checkpoint {
   const note = parseNote(text);
   const checkpoint = note === null ? null : parseCheckpoint(note.text);
-  if (note === null || checkpoint === null) throw integrity('audit.checkpoint', 'it holds no checkpoint of a log');
+  if (note === null || checkpoint === null) throw logFailure('it holds no checkpoint of a log', 'audit.checkpoint');
   const signed = note.isSignedBy({ name: originOf(checkpoint.log), publicKey });
   if (signed === true) return checkpoint;
   const how = signed === null ? 'is not signed by this key' : 'was changed after it was signed';
-  throw integrity('audit.checkpoint', `the checkpoint ${how}`);
+  throw logFailure(`the checkpoint ${how}`, 'audit.checkpoint');
 }
 
 /** A checkpoint as it was kept. */
@@ -51,8 +52,4 @@ export async function readText(io: CliIo, file: string): Promise<string> {
   } catch (error) {
     throw fileFailure(error, file);
   }
-}
-
-export function integrity(code: string, message: string): CliFailure {
-  return new CliFailure(EXIT.integrity, code, message, { help: 'run `bailiwick audit verify`' });
 }

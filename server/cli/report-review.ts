@@ -21,35 +21,22 @@ import { readKeyring } from '../signing/keyring-file.js';
 import { readNamedFile } from '../signing/named-file.js';
 import { signOnce } from '../signing/sign-statement.js';
 import { parseEnvelope } from '../signing/statement-file.js';
-import {
-  type CheckFlags,
-  decidedSheet,
-  failureOf,
-  openReview,
-  type ReviewArguments,
-  type TableFormat,
-} from './check-review.js';
+import { decidedSheet, failureOf, openReview } from './check-review.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson, writeLargeJson } from './io.js';
+import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from './io.js';
 import { openStated } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
-import { escapeText } from './render/escape.js';
+import { instantOption } from './options.js';
+import type { REPORT, VERIFY } from './takes/review.js';
+import type { Given } from './verb.js';
 import { countsText, renderOutcome, selectionText, totalLines } from './render/review.js';
-import { count } from './render/text.js';
+import { count, linesText } from './render/text.js';
 import { sheetOf } from './start-review.js';
 import { asFailure } from './statement-flags.js';
 
-export interface ReportFlags extends Pick<CheckFlags, 'decisions' | 'at'> {
-  readonly key: string;
-  readonly output?: string;
-  readonly add?: string;
-  readonly format: Format;
-}
-
 /** Throws `CliFailure`: 6 if decisions are missing, 8 if a sheet is not what it should be. Nothing is signed then. */
-export async function reportReview(io: CliIo, { file, path }: ReviewArguments, flags: ReportFlags): Promise<void> {
-  const { output = flags.add, format, add } = flags;
+export async function reportReview(io: CliIo, flags: Given<typeof REPORT>): Promise<Answer> {
+  const { file, policy: path, output = flags.add, add } = flags;
   if (output === undefined)
     throw usage('`-o, --output <file>` or `--add <report>` is missing', 'see `bailiwick help review report`');
   if (add !== undefined && flags.at !== undefined)
@@ -57,8 +44,8 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   const key = await asFailure(readSigningKey(namedFile(io, flags.key)));
   const existing = add === undefined ? null : await openReport(io, add);
   // A second signer signs what it has found itself, at the instant of the first.
-  const at = existing === null ? await instantOption(flags.at) : instantOf(existing.report);
-  const checked = await openReview(io, { file, path, decisions: flags.decisions, at });
+  const at = existing === null ? instantOption(flags.at) : instantOf(existing.report);
+  const checked = await openReview(io, flags, at);
   const failure = failureOf(checked, { mayAppear: true });
   if (failure !== null && failure.status !== EXIT.differences)
     throw new CliFailure(failure.status, failure.code, `the review cannot be reported: ${failure.message}`, {
@@ -86,26 +73,14 @@ export async function reportReview(io: CliIo, { file, path }: ReviewArguments, f
   });
   const keyId = keyIdOf(key.publicKey);
   const signatures = signed.envelope.signatures.length;
-  if (format === 'json') {
-    const { totals, revoked, snapshot } = outcome;
-    await writeJson(io, {
-      file: output,
-      digest: population.digest,
-      snapshot,
-      at: outcome.at,
-      keyId,
-      signatures,
-      totals,
-      revoked,
-    });
-    return;
-  }
+  const { totals, revoked, snapshot } = outcome;
+  const facts = { file: output, digest: population.digest, snapshot, at: outcome.at, keyId, signatures };
   const lines = [
     `report    ${output}: ${count(signatures, 'signature')}`,
     `key       ${keyId}`,
     ...totalLines(outcome),
   ];
-  await write(io.stdout, lines.map((line) => `${escapeText(line)}\n`).join(''));
+  return { json: () => ({ ...facts, totals, revoked }), text: () => linesText(lines) };
 }
 
 interface OpenedReport {
@@ -136,14 +111,9 @@ function instantOf({ outcome }: Report): Instant {
   return at;
 }
 
-export interface VerifyFlags {
-  readonly keyring: string;
-  readonly policy?: string;
-  readonly format: TableFormat;
-}
-
 /** Throws `CliFailure` 8 if too few trusted keys have signed it, if it is not consistent, or if the policy gives other rows. */
-export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags): Promise<void> {
+export async function verifyReport(io: CliIo, flags: Given<typeof VERIFY>): Promise<Answer> {
+  const { report: file } = flags;
   const keyring = await asFailure(readKeyring(namedFile(io, flags.keyring)));
   const envelope = await openEnvelope(io, file);
   const { signatures, fault } = judgeEnvelope(envelope, { keyring, verify: verifyEd25519 });
@@ -155,24 +125,15 @@ export async function verifyReport(io: CliIo, file: string, flags: VerifyFlags):
   const { population, decisions, outcome } = report;
   if (flags.policy !== undefined)
     refuseIncomplete(population, (await openStated(io, flags.policy, 'study')).policy, flags.policy);
-  if (flags.format === 'csv') {
-    const byRow = new Map(decisions.map(({ row, ...decided }) => [row, decided]));
-    await write(io.stdout, decidedSheet(population.rows, { byRow, states: outcome.states }));
-    return;
-  }
-  if (flags.format === 'json') {
-    const isComplete = flags.policy === undefined ? undefined : true;
-    await writeLargeJson(io, [
-      ['ok', true],
-      ['complete', isComplete],
-      ['signatures', signatures],
-      ['population', population],
-      ['decisions', decisions],
-      ['outcome', outcome],
-    ]);
-    return;
-  }
-  await write(io.stdout, reportText(report, { signatures, isCompared: flags.policy !== undefined }));
+  const byRow = new Map(decisions.map(({ row, ...decided }) => [row, decided]));
+  const isCompared = flags.policy !== undefined;
+  return {
+    json: () => ({ ok: true, complete: isCompared ? true : undefined, signatures, population, decisions, outcome }),
+    text: () =>
+      flags.format === 'csv'
+        ? decidedSheet(population.rows, { byRow, states: outcome.states })
+        : reportText(report, { signatures, isCompared }),
+  };
 }
 
 /** The rows are what the policy gives, no more and no fewer: an id is made of all that a row says. */
@@ -210,7 +171,7 @@ function reportText(
 ): string {
   const { policy, snapshot, at, counts, selection, digest } = population;
   const names = signatures.flatMap(({ ok, name, keyId }) => (ok ? [name ?? keyId ?? ''] : []));
-  const lines = [
+  const about = linesText([
     `policy    ${policy}`,
     `snapshot  ${snapshot}`,
     `at        ${at}`,
@@ -221,6 +182,6 @@ function reportText(
     isCompared
       ? 'complete: the rows are exactly what the policy gives'
       : 'not compared with the policy; name it with --policy',
-  ].map(escapeText);
-  return [...lines, renderOutcome({ population, outcome, missing: [], faults: [] })].join('\n');
+  ]);
+  return about + renderOutcome({ population, outcome, missing: [], faults: [] });
 }

@@ -34,12 +34,13 @@ import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
-import { type CliIo, write, writeJson } from './io.js';
+import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
 import { awaitStore, openStore } from './open-store.js';
 import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
+import { linesText } from './render/text.js';
 import { onReload, onTermination } from './signals.js';
 
 export interface GatewayRun {
@@ -238,30 +239,25 @@ async function announce(
   const policy = gateway.policies.current().policy;
   const mode: GatewayMode['kind'] = found === null ? 'local' : 'serve';
   const store = storeOf(config);
-  if (format === 'json') {
-    await writeJson(io, {
+  const { name, digest: snapshot, decisions } = policy;
+  const isLocal = found === null;
+  await print(io, format, {
+    json: () => ({
       url: gateway.url,
-      ...(found === null ? {} : { admin: adminUrls }),
-      mode,
-      policy: policy.name,
-      snapshot: policy.digest,
-      decisions: policy.decisions,
-      store: { kind: store.kind },
-      ...(mode === 'local' ? {} : { workers: config.workers }),
-    });
-    return;
-  }
-  const lines = [
-    `bailiwick ${mode}: listening on ${gateway.url}`,
-    `  policy    ${policy.name}`,
-    `  snapshot  ${policy.digest}`,
-    `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
-    ...(config.workers > 1 && mode === 'serve' ? [`  workers   ${String(config.workers)}`] : []),
-    ...adminUrls.map((url) => `  admin     ${url}`),
-    ...(config.console && admin.tcp !== null ? [`  console   ${urlOf(admin.tcp.at)}/console`] : []),
-    ...(found === null
-      ? ['  no credential is needed: every user of this machine is served and may see everything']
-      : []),
-  ];
-  await write(io.stdout, `${lines.map((line) => escapeText(line)).join('\n')}\n`);
+      admin: isLocal ? undefined : adminUrls,
+      ...{ mode, policy: name, snapshot, decisions, store: { kind: store.kind } },
+      workers: isLocal ? undefined : config.workers,
+    }),
+    text: () =>
+      linesText([
+        `bailiwick ${mode}: listening on ${gateway.url}`,
+        `  policy    ${name}`,
+        `  snapshot  ${snapshot}`,
+        `  store     ${store.kind === 'embedded' ? `embedded, in ${store.dataDir}` : 'external PostgreSQL'}`,
+        config.workers > 1 && !isLocal && `  workers   ${String(config.workers)}`,
+        ...adminUrls.map((url) => `  admin     ${url}`),
+        config.console && admin.tcp !== null && `  console   ${urlOf(admin.tcp.at)}/console`,
+        isLocal && '  no credential is needed: every user of this machine is served and may see everything',
+      ]),
+  });
 }

@@ -118,19 +118,19 @@ function stackOf(error: unknown): string {
 }
 
 /** `command` is the verb as far as one was named, `path` its name. */
-async function usageFailure(
+function usageFailure(
   { code, message }: CommanderError,
   { command, path }: { readonly command: Command; readonly path: string },
-): Promise<CliFailure> {
+): CliFailure {
   const [first = '', second = ''] = [...message.matchAll(/'((?:[^'\\]|\\.)*)'/gs)].map(([, text = '']) => text);
   const see = `see \`bailiwick help${path === '' ? '' : ` ${path}`}\``;
-  const meant = (names: readonly string[]): Promise<string> => didYouMean(first, names, see);
+  const meant = (names: readonly string[]): string => didYouMean(first, names, see);
   switch (code) {
     case 'commander.unknownCommand':
-      if (path !== '') return usage(`there is no verb \`${path} ${first}\``, await meant(verbsOf(command)));
-      return usage(`there is no verb \`${first}\``, ourVerb(first) ?? (await meant(verbsOf(command))));
+      if (path !== '') return usage(`there is no verb \`${path} ${first}\``, meant(verbsOf(command)));
+      return usage(`there is no verb \`${first}\``, ourVerb(first) ?? meant(verbsOf(command)));
     case 'commander.unknownOption':
-      return usage(`there is no option \`${first}\``, await meant(optionsOf(command)));
+      return usage(`there is no option \`${first}\``, meant(optionsOf(command)));
     case 'commander.optionMissingArgument':
       return usage(`\`${first}\` needs a value`, see);
     case 'commander.excessArguments':

@@ -12,19 +12,27 @@ export interface Termination {
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
+/** The first signal is told, the second ends the process at once. Returns what ends that. */
+function onFirstSignal(tell: (signal: NodeJS.Signals) => void): () => void {
+  let seen = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (seen) process.exit(EXIT.unexpected);
+    seen = true;
+    tell(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
+}
+
 /** Listens until `stop`: the first signal asks the gateway to finish, the second ends the process at once. */
 export function onTermination(): Termination {
-  let seen = false;
   let resolve: (signal: NodeJS.Signals) => void = () => undefined;
   const requested = new Promise<NodeJS.Signals>((settle) => {
     resolve = settle;
   });
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (seen) process.exit(EXIT.unexpected);
-    seen = true;
-    resolve(signal);
-  };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  const off = onFirstSignal(resolve);
   // Connections to the store do not keep the process alive, and while the last of them end there may be nothing else
   // that does.
   const alive = setInterval(() => undefined, 2 ** 30);
@@ -32,7 +40,7 @@ export function onTermination(): Termination {
     requested,
     stop: () => {
       clearInterval(alive);
-      for (const signal of SIGNALS) process.off(signal, onSignal);
+      off();
     },
   };
 }
@@ -86,15 +94,10 @@ export interface Interrupt {
 export function onInterrupt(): Interrupt {
   const controller = new AbortController();
   let received: NodeJS.Signals | null = null;
-  const off = (): void => {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  };
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (received !== null) process.exit(EXIT.unexpected);
+  const off = onFirstSignal((signal) => {
     received = signal;
     controller.abort();
-  };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  });
   return {
     signal: controller.signal,
     end: () => {

@@ -1,7 +1,6 @@
 // A policy folder without some of its rights: its files, what they compile to, who loses what by it, and which tests and guardrails it
 // breaks. The files are read again and compared with what was meant.
 import {
-  acceptedFindings,
   checkGuardrails,
   type ChecksDiff,
   compilePolicy,
@@ -19,6 +18,7 @@ import {
   takeOut,
   withoutRights,
 } from '../../engine/compiler.js';
+import { sideOf } from './compare-policies.js';
 import { InvariantError, type Policy, scopeNames, scopeSetOf, vocabularyOf } from '../../engine/index.js';
 
 export interface SmallerPolicy {
@@ -105,13 +105,8 @@ export function effectOf({ set, policy, sources }: Folder, smaller: SmallerPolic
   return {
     report: diffPolicies(policy, smaller.policy),
     checks: diffChecks(
-      { digest: policy.digest, checks: policy.checks, set, accepted: acceptedFindings(sources) },
-      {
-        digest: smaller.policy.digest,
-        checks: smaller.policy.checks,
-        set: changed,
-        accepted: acceptedFindings(smaller.files),
-      },
+      sideOf({ policy, set, sources }),
+      sideOf({ policy: smaller.policy, set: changed, sources: smaller.files }),
     ),
     breaks: { tests: [...new Set(tests)], guardrails: guardrails.filter((id) => !violated.has(id)) },
   };

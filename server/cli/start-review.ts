@@ -16,33 +16,23 @@ import { type LastUses, readLastUses } from '../review/last-uses.js';
 import { sheetText } from '../review/sheet.js';
 import { programVersion } from '../lib/version.js';
 import { identitiesOf, personsOf, readIdentity, readNamespace } from './actor.js';
+import { logFailure } from './audit-log.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { writeWhole } from './files.js';
-import { type CliIo, pathOf, pathsOf, write, writeJson } from './io.js';
+import { type Answer, type CliIo, pathOf, pathsOf, write } from './io.js';
 import { openStated } from './open-policy.js';
-import { type Format, instantOption } from './options.js';
+import { instantOption } from './options.js';
+import type { START } from './takes/review.js';
+import type { Given } from './verb.js';
 import { noteOnPlace, notesOn } from './render/answers.js';
 import { countsText, selectionText } from './render/review.js';
-import { escapeText } from './render/escape.js';
-import { count } from './render/text.js';
-
-export interface StartFlags {
-  readonly under?: string;
-  readonly person?: readonly string[];
-  readonly identity?: readonly string[];
-  readonly scope?: readonly string[];
-  readonly at?: string;
-  readonly log?: string;
-  readonly output: string;
-  readonly replace?: true;
-  readonly format: Format;
-}
+import { count, linesText } from './render/text.js';
 
 /** Throws `CliFailure`: 3 or 8 for the policy, 6 if there is a review already, 8 if the log is damaged. Nothing is written then. */
-export async function startReview(io: CliIo, path: string, flags: StartFlags): Promise<void> {
-  const { output, format } = flags;
+export async function startReview(io: CliIo, flags: Given<typeof START>): Promise<Answer> {
+  const { policy: path, output } = flags;
   const sheet = sheetOf(output);
-  const at = await instantOption(flags.at);
+  const at = instantOption(flags.at);
   const under = flags.under === undefined ? ROOT : readNamespace(flags.under);
   const named = flags.identity?.map(readIdentity);
   const there = [output, sheet].filter((file) => existsSync(pathOf(io, file)));
@@ -80,10 +70,8 @@ export async function startReview(io: CliIo, path: string, flags: StartFlags): P
   await writeWhole(pathOf(io, sheet), Buffer.from(sheetText(population.rows)), { shown: sheet, inputs });
   if (under !== ROOT) await write(io.stderr, noteOnPlace(policy, under));
   if (named !== undefined) await write(io.stderr, notesOn(policy, named));
-  if (format === 'json') {
-    const { rows: _, ...head } = population;
-    await writeJson(io, { file: output, sheet, ...head });
-  } else await write(io.stdout, textOf(population, { output, sheet }));
+  const { rows: _, ...head } = population;
+  return { json: () => ({ file: output, sheet, ...head }), text: () => textOf(population, { output, sheet }) };
 }
 
 /** The sheet stands beside the file: `q4.json` and `q4.csv`. */
@@ -122,7 +110,7 @@ async function usesOf(io: CliIo, log: string, at: Parameters<typeof readLastUses
   const uses = await readLastUses(pathOf(io, log), at);
   if (uses.damaged === 0) return uses;
   const message = `${count(uses.damaged, 'line')} of the audit log in \`${log}\` ${uses.damaged === 1 ? 'does' : 'do'} not verify`;
-  throw new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  throw logFailure(message);
 }
 
 function textOf(
@@ -136,7 +124,7 @@ function textOf(
       : log.from === null
         ? 'the log has no events'
         : `by ${count(log.events, 'event')} from ${log.from} until ${log.until ?? ''}`;
-  const lines = [
+  return linesText([
     `wrote     ${output}, and ${sheet} for the reviewers`,
     `policy    ${policy}`,
     `snapshot  ${snapshot}`,
@@ -145,6 +133,5 @@ function textOf(
     `rows      ${countsText(counts)}`,
     `last used ${used}`,
     `digest    ${digest}`,
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+  ]);
 }

@@ -1,9 +1,12 @@
 // What the verbs of publication share: the flags of statements, read with every fault at once, and failures with keys,
 // keyrings and statements.
 import {
+  decodeStatement,
+  type Envelope,
   formatInstant,
   type Instant,
   isName,
+  PAYLOAD_TYPE,
   parseInstant,
   type PublicationStatement,
   STATEMENT_LIMITS,
@@ -11,17 +14,8 @@ import {
 } from '../../engine/index.js';
 import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 import { escapeText } from './render/escape.js';
-import type { PublicationFault } from '../policy/open/verify-publication.js';
+import { type PublicationReport, verifyPublication } from '../policy/open/verify-publication.js';
 import { SigningError, type SigningErrorCode } from '../signing/signing-error.js';
-
-export interface StatementFlags {
-  readonly environment?: string;
-  readonly generation?: string;
-  readonly minimumGeneration?: string;
-  readonly expires?: string;
-  readonly issued?: string;
-  readonly at?: string;
-}
 
 export interface StatementValues {
   readonly environment: string | null;
@@ -32,16 +26,28 @@ export interface StatementValues {
   readonly at: Instant | null;
 }
 
+type StatementFlags = Readonly<Partial<Record<keyof StatementValues, string>>>;
+
 /** Null if a flag is not given. Throws `CliFailure` 2. */
 export function readStatementFlags(flags: StatementFlags): StatementValues {
   const faults: string[] = [];
+  const read = <T>(text: string | undefined, parse: (text: string) => T | null, fault: string): T | null => {
+    const value = text === undefined ? null : parse(text);
+    if (text !== undefined && value === null) faults.push(fault);
+    return value;
+  };
+  const most = String(STATEMENT_LIMITS.generation);
+  const number = (flag: string, text: string | undefined): number | null =>
+    read(text, generationOf, `\`${flag}\` must be a whole number from 1 to ${most}`);
+  const time = (flag: string, text: string | undefined): Instant | null =>
+    read(text, parseInstant, `\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
   const values: StatementValues = {
-    environment: readName(flags.environment, faults),
-    generation: readGeneration('--generation', flags.generation, faults),
-    minimumGeneration: readGeneration('--minimum-generation', flags.minimumGeneration, faults),
-    expires: readTime('--expires', flags.expires, faults),
-    issued: readTime('--issued', flags.issued, faults),
-    at: readTime('--at', flags.at, faults),
+    environment: read(flags.environment, nameOf, '`--environment` must be a name such as `production`'),
+    generation: number('--generation', flags.generation),
+    minimumGeneration: number('--minimum-generation', flags.minimumGeneration),
+    expires: time('--expires', flags.expires),
+    issued: time('--issued', flags.issued),
+    at: time('--at', flags.at),
   };
   const [first, ...others] = faults;
   if (first === undefined) return values;
@@ -51,26 +57,13 @@ export function readStatementFlags(flags: StatementFlags): StatementValues {
   throw new CliFailure(EXIT.usage, code, first, { ...(others.length === 0 ? {} : { text }), report });
 }
 
-function readName(text: string | undefined, faults: string[]): string | null {
-  if (text !== undefined && !isName(text)) faults.push('`--environment` must be a name such as `production`');
-  return text ?? null;
+function nameOf(text: string): string | null {
+  return isName(text) ? text : null;
 }
 
-function readGeneration(flag: string, text: string | undefined, faults: string[]): number | null {
-  if (text === undefined) return null;
-  const number = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : NaN;
-  if (!(number <= STATEMENT_LIMITS.generation)) {
-    faults.push(`\`${flag}\` must be a whole number from 1 to ${String(STATEMENT_LIMITS.generation)}`);
-  }
-  return number;
-}
-
-function readTime(flag: string, text: string | undefined, faults: string[]): Instant | null {
-  if (text === undefined) return null;
-  const instant = parseInstant(text);
-  if (instant === null)
-    faults.push(`\`${flag}\` must be an RFC 3339 instant with offset, such as \`2027-01-01T00:00:00Z\``);
-  return instant;
+function generationOf(text: string): number | null {
+  const number = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : Infinity;
+  return number <= STATEMENT_LIMITS.generation ? number : null;
 }
 
 const STATUSES: ReadonlyMap<SigningErrorCode, ExitStatus> = new Map<SigningErrorCode, ExitStatus>([
@@ -93,6 +86,19 @@ export async function asFailure<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+/** What an envelope states; null if that is no publication statement of this version. Nobody has verified it. */
+export function statementIn({ payloadType, payload }: Envelope): PublicationStatement | null {
+  return payloadType === PAYLOAD_TYPE ? decodeStatement(payload) : null;
+}
+
+/** The same. Throws `CliFailure` 8 where it is none. */
+export function requireStatement(envelope: Envelope, shown: string): PublicationStatement {
+  const statement = statementIn(envelope);
+  if (statement !== null) return statement;
+  const message = `\`${shown}\` is not a publication statement of this version`;
+  throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
+}
+
 /** A statement as JSON output shows it. */
 export function statementJson({ issued, expires, ...statement }: PublicationStatement): object {
   return { ...statement, issued: formatInstant(issued), expires: formatInstant(expires) };
@@ -103,7 +109,7 @@ export function sourceText({ commit, repository }: StatementSource): string {
   return repository === null ? commit : `${commit} of ${repository}`;
 }
 
-const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
+const UNMET: ReadonlySet<string> = new Set([
   'statement.environment',
   'statement.generation',
   'statement.not_yet_issued',
@@ -113,8 +119,16 @@ const UNMET: ReadonlySet<PublicationFault['code']> = new Set([
  * 8 before 6 before 9: a snapshot that is not genuine is worse than one that was not meant, and that is worse than one
  * that is late.
  */
-export function statusOfFaults(faults: readonly PublicationFault[]): ExitStatus {
+export function statusOfFaults(faults: readonly { readonly code: string }[]): ExitStatus {
   if (faults.length === 0) return EXIT.ok;
   if (faults.some(({ code }) => !UNMET.has(code) && code !== 'statement.expired')) return EXIT.integrity;
   return faults.some(({ code }) => UNMET.has(code)) ? EXIT.precondition : EXIT.stale;
+}
+
+/** Throws `CliFailure` if the statement does not count for this policy. */
+export async function requirePublished(...asked: Parameters<typeof verifyPublication>): Promise<PublicationReport> {
+  const report = await asFailure(verifyPublication(...asked));
+  const [fault] = report.faults;
+  if (fault === undefined) return report;
+  throw new CliFailure(statusOfFaults(report.faults), fault.code, `\`${asked[1].shown}\`: ${fault.message}`);
 }

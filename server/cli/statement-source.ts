@@ -6,7 +6,7 @@ import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import type { CliIo } from './io.js';
 
-export interface SourceFlags {
+interface SourceFlags {
   /** True: to be found in git. */
   readonly sourceCommit?: string | true;
   readonly sourceRepository?: string | true;

@@ -1,13 +1,6 @@
 // The statement that `sign` signs: the one in a file of somebody else, or the one that its flags describe. Values that differ from
 // those of an existing statement are listed.
-import {
-  decodeStatement,
-  type Envelope,
-  formatInstant,
-  PAYLOAD_TYPE,
-  type PublicationStatement,
-  statementFault,
-} from '../../engine/index.js';
+import { type Envelope, formatInstant, type PublicationStatement, statementFault } from '../../engine/index.js';
 import { systemClock } from '../lib/ports.js';
 import { SigningError } from '../signing/signing-error.js';
 import { readStatementFile } from '../signing/statement-file.js';
@@ -15,7 +8,7 @@ import { CliFailure, EXIT, usage } from './exit.js';
 import { type CliIo, namedFile } from './io.js';
 import { escapeText } from './render/escape.js';
 import { count } from './render/text.js';
-import { asFailure, sourceText, type StatementValues } from './statement-flags.js';
+import { asFailure, requireStatement, sourceText, statementIn, type StatementValues } from './statement-flags.js';
 
 /** What the snapshot and its source say about themselves. */
 export type SignedFacts = Pick<PublicationStatement, 'snapshot' | 'policy' | 'access' | 'source'>;
@@ -29,11 +22,7 @@ export interface ToSign {
 /** The statement that somebody else has made, field by field. */
 export async function statementOfFile(io: CliIo, facts: SignedFacts, file: string): Promise<ToSign> {
   const existing = await asFailure(readStatementFile(namedFile(io, file)));
-  const statement = existing.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
-  if (statement === null) {
-    const message = `\`${file}\` is not a publication statement of this version`;
-    throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
-  }
+  const statement = requireStatement(existing, file);
   const differences = differencesOf(statement, asStatedBy(statement, { ...statement, ...facts }));
   if (differences.length === 0) return { statement, existing };
   throw new CliFailure(EXIT.precondition, 'statement.subject', `\`${file}\` is a statement about another snapshot`, {
@@ -49,7 +38,7 @@ export async function statementOfFlags(
   { values, output, replace }: { readonly values: StatementValues; readonly output: string; readonly replace: boolean },
 ): Promise<ToSign> {
   const existing = output === '-' ? null : await readExisting(io, output);
-  const there = existing?.payloadType === PAYLOAD_TYPE ? decodeStatement(existing.payload) : null;
+  const there = existing === null ? null : statementIn(existing);
   const asked = statedBy(facts, values);
   // A second signer signs the same statement, with the same time of issue, and may leave out where it comes from.
   const isTimed = (values.issued ?? values.at) !== null;

@@ -1,8 +1,5 @@
 // The verbs of the command line in their groups. What a verb does is loaded when the command line names it.
-import type { Command } from 'commander';
-import type { CliIo } from './io.js';
-
-type Define = (command: Command, io: CliIo) => void;
+import type { Define } from './verb.js';
 
 const VERBS = {
   init: async () => (await import('./commands/init.js')).defineInit,

@@ -20,10 +20,9 @@ export interface LastUses {
 
 /** Events at or after the instant are left out. Rejects if the folder cannot be read. */
 export async function readLastUses(folder: string, at: Instant): Promise<LastUses> {
-  const all = { actors: [], namespace: null, outcomes: [], kinds: [], record: null, since: null, until: at };
   const uses = new Map<string, Map<string, string>>();
   let [from, until, events, shortened]: [string | null, string | null, number, number] = [null, null, 0, 0];
-  const { malformed, unverified } = await searchLogs(folder, all, (found) => {
+  const { malformed, unverified } = await searchLogs(folder, { until: at }, (found) => {
     for (const { event } of found) {
       const { time, outcome, subject, grants = [], grantsOmitted, actor } = event;
       events += 1;

@@ -154,7 +154,10 @@ it('marks a line that was edited, and one that does not follow the line before i
   expect([run.status, run.stderr]).toEqual([8, expect.stringContaining('2 events that are shown do not verify')]);
   const json = await runCli(['audit', 'query', '--format', 'json', tampered]);
   expect(json.stdout.split('\n')[3]).toBe(changed[3]);
-  expect(json.stderr).toContain('warning: [testlog 4] DOES NOT VERIFY');
+  expect(json.stderr.split('\n').filter((line) => line.startsWith('warning: '))).toEqual([
+    'warning: [testlog 4] DOES NOT VERIFY: it was changed after it was written',
+    'warning: [testlog 9] DOES NOT VERIFY: it does not follow the event before it',
+  ]);
 });
 
 test('ends where nobody reads any more', async () => {

@@ -40,6 +40,8 @@ describe('on one store', () => {
       stdout: 'the store is up to date\n',
       stderr: store,
     });
+    const nothing = { status: 0, stdout: 'k3v9m2xqwe: 0 events released\n', stderr: store };
+    expect(await runCli(['audit', 'release', '--lost', 'k3v9m2xqwe'], { cwd })).toEqual(nothing);
 
     const loaded = await runCli(['load', 'records.jsonl', '--format', 'json'], { cwd });
     expect([loaded.status, loaded.stderr]).toEqual([0, store]);

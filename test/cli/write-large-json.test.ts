@@ -5,11 +5,11 @@ import { describe, expect, test } from '@jest/globals';
 // Before `main` imports it from several places at once, which the module loader of the tests does not take.
 import '../../engine/compiler.js';
 import { main } from '../../server/cli/main.js';
-import { untilReaderGone, writeLargeJson, writeToReader } from '../../server/cli/io.js';
+import { untilReaderGone, writeJson, writeToReader } from '../../server/cli/io.js';
 import { makeIo } from '../support/cli-io.js';
 import { makeFolder } from '../support/temp-folder.js';
 
-describe('writeLargeJson', () => {
+describe('writeJson', () => {
   test.each([
     ['nothing', {}],
     ['plain values', { a: 1, b: null, c: true, d: 'x "y"\n' }],
@@ -26,13 +26,13 @@ describe('writeLargeJson', () => {
     ['a field named as what objects have', { constructor: [{ hasOwnProperty: 1 }] }],
   ])('%s', async (_name, value) => {
     const made = makeIo();
-    await writeLargeJson(made.io, Object.entries(value));
+    await writeJson(made.io, value);
     expect(made.stdout()).toBe(`${JSON.stringify(value)}\n`);
   });
 
   test('names and values steer no terminal', async () => {
     const made = makeIo();
-    await writeLargeJson(made.io, [['a\u202e', [{ 'b\u009b': 'c\u202e' }]]]);
+    await writeJson(made.io, { 'a\u202e': [{ 'b\u009b': 'c\u202e' }] });
     expect(made.stdout()).toBe('{"a\\u202e":[{"b\\u009b":"c\\u202e"}]}\n');
   });
 
@@ -44,7 +44,7 @@ describe('writeLargeJson', () => {
       written += 1;
       return 'x'.repeat(1_000);
     };
-    await writeLargeJson(io, [['list', Array.from({ length: 1_000 }, () => ({ toJSON: text }))]]);
+    await writeJson(io, { list: Array.from({ length: 1_000 }, () => ({ toJSON: text })) });
     expect(written).toBeGreaterThan(0);
     expect(written).toBeLessThan(100);
   });

@@ -1,7 +1,6 @@
 // `bailiwick attest <policy>`: checks a policy folder once more and signs what was found, so that somebody who trusts the key
 // need not repeat it (docs/evidence.md).
 import { createHash } from 'node:crypto';
-import type { Command } from 'commander';
 import { encodeEnvelope, type Instant, keyIdOf, type Policy } from '../../../engine/index.js';
 import {
   type Attestation,
@@ -17,57 +16,43 @@ import { programVersion } from '../../lib/version.js';
 import { compareOpened } from '../compare-policies.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, largeJson, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, jsonParts, namedFile, pathOf, pathsOf } from '../io.js';
 import { type OpenedPolicy, openStated } from '../open-policy.js';
-import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
-import { exactJson } from '../../json/exact-json.js';
-import { diffJson } from '../render/diff.js';
-import { asFailure, statusOfFaults } from '../statement-flags.js';
+import { formats, instantOption } from '../options.js';
+import { cellsJson, diffJson } from '../render/diff.js';
+import { linesText } from '../render/text.js';
+import { asFailure, requirePublished } from '../statement-flags.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement } from '../../signing/statement-file.js';
-import { verifyPublication } from '../../policy/open/verify-publication.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface AttestOptions {
-  readonly key: string;
-  readonly base?: string;
-  readonly statement?: string;
-  readonly keyring?: string;
-  readonly at?: string;
-  readonly output?: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<policy>': 'policy folder, or `<revision>:<path>` in git',
+  '--key <file>': required('private key of the attester, from `bailiwick keygen`'),
+  '--base <policy>': 'earlier policy: the statement then says what differs from it',
+  '--statement <file>': 'publication statement of the snapshot: says who signed it; needs --keyring',
+  '--keyring <file>': 'trusted public keys for --statement',
+  '--at <instant>': 'time that the statement names, and at which --statement must be in force (default: now)',
+  '-o, --output <file>': 'file for the attestation (default: stdout)',
+  ...formats(),
+});
 
-export function defineAttest(command: Command, io: CliIo): void {
-  command
-    .argument('<policy>', 'policy folder, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--key <file>', 'private key of the attester, from `bailiwick keygen`'))
-    .option('--base <policy>', 'earlier policy: the statement then says what differs from it')
-    .option('--statement <file>', 'publication statement of the snapshot: says who signed it; needs --keyring')
-    .option('--keyring <file>', 'trusted public keys for --statement')
-    .option('--at <instant>', 'time that the statement names, and at which --statement must be in force (default: now)')
-    .option('-o, --output <file>', 'file for the attestation (default: stdout)')
-    .addOption(formatOption())
-    .action((policy: string, options: AttestOptions) => attest(io, policy, options));
-  withExamples(command, [
-    [
-      'that this commit passed its checks, and what it changes',
+export const defineAttest = verb(TAKES, attest, {
+  examples: {
+    'that this commit passed its checks, and what it changes':
       'bailiwick attest policies --base main:policies --key ci.key -o policy.svr.json',
-    ],
-    [
-      'that it is signed, too',
+    'that it is signed, too':
       'bailiwick attest policies --key ci.key --statement snapshot.json.dsse.json --keyring keyring.yaml -o policy.svr.json',
-    ],
-    ['to check it', 'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json'],
-  ]);
-  withJson(command, ['{"snapshot","decisions","keyId","properties":[text],"attestation":{DSSE}}']);
-}
+    'to check it': 'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json',
+  },
+  json: ['{"snapshot","decisions","keyId","properties":[text],"attestation":{DSSE}}'],
+});
 
 /** Throws `CliFailure`: 3, 4, 5 as `check`; 8 or 9 if the statement does not count. Nothing is signed then. */
-async function attest(io: CliIo, path: string, options: AttestOptions): Promise<void> {
-  const { output, format } = options;
+async function attest(io: CliIo, { policy: path, output, ...options }: Given<typeof TAKES>): Promise<Answer> {
   if ((options.statement === undefined) !== (options.keyring === undefined))
     throw usage('`--statement` and `--keyring` belong together', 'without a keyring no signature is trusted');
-  const at = await instantOption(options.at);
+  const at = instantOption(options.at);
   const key = await asFailure(readSigningKey(namedFile(io, options.key)));
   const opened = await openStated(io, path);
   const { policy, set } = opened;
@@ -78,6 +63,7 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
   const compared = options.base === undefined ? null : await compareWith(io, options.base, opened);
   const signers = await signersOf(io, policy, { ...options, at });
   const { guardrails, tests } = policy.checks;
+  const [names, ids] = [set.tests.map(({ name }) => name), set.guardrails.map(({ id }) => id)];
   const attestation: Attestation = {
     policy: policy.name,
     snapshot: policy.digest,
@@ -91,14 +77,8 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
       ...(compared?.properties ?? []),
       ...(signers === null ? [] : (['BAILIWICK_SIGNED'] as const)),
     ],
-    tests: passed(
-      tests,
-      set.tests.map(({ name }) => name),
-    ),
-    guardrails: passed(
-      guardrails,
-      set.guardrails.map(({ id }) => id),
-    ),
+    tests: passed(tests, names),
+    guardrails: passed(guardrails, ids),
     ...(compared === null ? {} : { compared: compared.facts }),
     ...(signers === null ? {} : { signers }),
   };
@@ -110,11 +90,15 @@ async function attest(io: CliIo, path: string, options: AttestOptions): Promise<
     await writeWhole(pathOf(io, output), Buffer.from(`${text}\n`), { shown: output, inputs });
   }
   const facts = { snapshot: policy.digest, decisions: policy.decisions, keyId: keyIdOf(key.publicKey) };
+  const { properties } = attestation;
   const envelope: unknown = JSON.parse(text);
-  if (format === 'json') await writeJson(io, { ...facts, properties: attestation.properties, attestation: envelope });
-  else if (output === undefined) await write(io.stdout, `${text}\n`);
-  else
-    await write(io.stdout, `snapshot  ${policy.digest}\n${attestation.properties.map((one) => `  ${one}\n`).join('')}`);
+  return {
+    json: () => ({ ...facts, properties, attestation: envelope }),
+    text: () =>
+      output === undefined
+        ? `${text}\n`
+        : linesText([`snapshot  ${policy.digest}`, ...properties.map((one) => `  ${one}`)]),
+  };
 }
 
 interface Difference {
@@ -125,12 +109,11 @@ interface Difference {
 async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promise<Difference> {
   const { report, stated, givesAccess, isWeaker } = compareOpened(io, await openStated(io, base, 'study'), opened);
   const digest = createHash('sha256');
-  for (const part of largeJson(diffJson(report, stated))) digest.update(part);
-  const { compared: all, equal, gained, lost } = report.cells;
+  for (const part of jsonParts(diffJson(report, stated))) digest.update(part);
   return {
     facts: {
       ...stated.old,
-      cells: { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) },
+      cells: cellsJson(report.cells),
       rows: { gained: report.gained.length, lost: report.lost.length },
       diff: digest.digest('hex'),
     },
@@ -147,15 +130,12 @@ async function compareWith(io: CliIo, base: string, opened: OpenedPolicy): Promi
 async function signersOf(
   io: CliIo,
   policy: Policy,
-  { statement, keyring, at }: Pick<AttestOptions, 'statement' | 'keyring'> & { readonly at: Instant },
+  { statement, keyring, at }: Pick<Given<typeof TAKES>, 'statement' | 'keyring'> & { readonly at: Instant },
 ): Promise<readonly Signer[] | null> {
   if (statement === undefined || keyring === undefined) return null;
   const ring = await asFailure(readKeyring(namedFile(io, keyring)));
   const file = requiredStatement(namedFile(io, statement));
   const expected = { keyring: ring, at, environment: null, minimumGeneration: null };
-  const { faults, signatures } = await asFailure(verifyPublication(policy, file, expected));
-  const [fault] = faults;
-  if (fault !== undefined)
-    throw new CliFailure(statusOfFaults(faults), fault.code, `\`${statement}\`: ${fault.message}`);
+  const { signatures } = await requirePublished(policy, file, expected);
   return signatures.flatMap(({ ok, keyId, name }) => (ok && keyId !== null ? [{ keyId, name: name ?? '' }] : []));
 }

@@ -2,7 +2,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
 import { groupDigits } from '../../../engine/index.js';
 import type { Head } from '../../audit/chain.js';
 import type { NotedHead } from '../../audit/outbox.js';
@@ -10,64 +9,46 @@ import type { VerifyReport } from '../../audit/verify.js';
 import { auditFolderOf, type SettingFlags, storeOf } from '../../config/index.js';
 import { FOLDER, folderOf } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, pathOf } from '../io.js';
 import { openStore } from '../open-store.js';
-import { collect, configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { startProgress } from '../render/terminal.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
+import { type Given, repeated, takes, verb } from '../verb.js';
 
-type AuditVerifyFlags = SettingFlags & {
-  readonly format: Format;
-  readonly head?: readonly Head[];
-  readonly after?: Head;
-  readonly archive?: string;
-  readonly checkpoint?: readonly string[];
-  readonly publicKey?: string;
-  readonly lost?: readonly string[];
-};
+const TAKES = takes({
+  '[folder]': FOLDER,
+  '--head <seq:hash>': {
+    ...repeated('head of the log that was noted elsewhere: shows whether events were cut off; may be repeated'),
+    parse: (text: string) => headOf('--head', text),
+  },
+  '--after <seq:hash>': {
+    about: 'last event of the older files, if they are kept elsewhere',
+    parse: (text: string) => headOf('--after', text),
+  },
+  '--archive <folder>': 'folder that older files were moved to: those in `archived.sha256` are read there',
+  '--checkpoint <file>': repeated('checkpoint that was kept elsewhere: proves that the log only grew; may be repeated'),
+  '--public-key <file>': 'public key that must have signed the checkpoints',
+  '--lost <log>': repeated('name of a log that is known to be lost; may be repeated'),
+  ...formats(),
+});
 
-export function defineVerify(audit: Command, io: CliIo): void {
-  const command = audit
-    .command('verify')
-    .description(
-      'check that no event was changed, moved or removed, and that the snapshots of all events are there; exit with 8 if not',
-    )
-    .argument('[folder]', FOLDER)
-    .addOption(
-      new Option(
-        '--head <seq:hash>',
-        'head of the log that was noted elsewhere: shows whether events were cut off; may be repeated',
-      ).argParser((text: string, before?: readonly Head[]) => [...(before ?? []), headOf('--head', text)]),
-    )
-    .addOption(
-      new Option('--after <seq:hash>', 'last event of the older files, if they are kept elsewhere').argParser(
-        (text: string) => headOf('--after', text),
-      ),
-    )
-    .option('--archive <folder>', 'folder that older files were moved to: those in `archived.sha256` are read there')
-    .option(
-      '--checkpoint <file>',
-      'checkpoint that was kept elsewhere: proves that the log only grew; may be repeated',
-      collect,
-    )
-    .option('--public-key <file>', 'public key that must have signed the checkpoints')
-    .option('--lost <log>', 'name of a log that is known to be lost; may be repeated', collect)
-    .addOption(formatOption())
-    .action((folder: string | undefined, options: AuditVerifyFlags) => verify(io, folder, options));
-  withStore(command);
-  withExamples(command, [
-    ['the log of the gateway on this machine', 'bailiwick audit verify'],
-    ['a copy, against a head that was noted last week', 'bailiwick audit verify ./audit --head 1204:sha256:3f1c…'],
-    ['the head to note now', `bailiwick audit verify --format json | jq -r '.logs[] | "\\(.head.seq):\\(.head.hash)"'`],
-  ]);
-  withJson(command, [
+export const auditVerify = verb(TAKES, verify, {
+  description:
+    'check that no event was changed, moved or removed, and that the snapshots of all events are there; exit with 8 if not',
+  settings: STORE_SETTINGS,
+  examples: {
+    'the log of the gateway on this machine': 'bailiwick audit verify',
+    'a copy, against a head that was noted last week': 'bailiwick audit verify ./audit --head 1204:sha256:3f1c…',
+    'the head to note now': `bailiwick audit verify --format json | jq -r '.logs[] | "\\(.head.seq):\\(.head.hash)"'`,
+  },
+  json: [
     '{"ok", "events", "head": {"seq", "hash"} | null, "faults": [{"log", "seq", "kind", "text"}],',
     ' "logs": [{"log", "events", "head"}], "store": {"asked": true, "elsewhere"} | {"asked": false, "why"}, "unread": [names of archived files]}',
     '`head` is that of the only log, null if there are several. Kinds of faults: malformed, edited,',
     'missing, order, broken, foreign, torn, head, snapshot, absent, gone, archived, checkpoint.',
-  ]);
-}
+  ],
+});
 
 const HEAD = /^(\d{1,15}):(?:sha256:)?([0-9a-f]{64})$/;
 
@@ -78,12 +59,12 @@ function headOf(flag: string, text: string): Head {
   return { seq: Number(seq), hash: `sha256:${hex}` };
 }
 
-async function verify(io: CliIo, given: string | undefined, flags: AuditVerifyFlags): Promise<void> {
+async function verify(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const [{ verifyLogs }, { readCheckpoint }] = await Promise.all([
     import('../../audit/verify.js'),
     import('../read-checkpoint.js'),
   ]);
-  const folder = await folderOf(io, given, { flags, absent: EXIT.integrity });
+  const folder = await folderOf(io, flags.folder, { flags, absent: EXIT.integrity });
   const { head = [], after, archive, checkpoint = [], publicKey, lost = [] } = flags;
   const checkpoints = await Promise.all(checkpoint.map((file) => readCheckpoint(io, file, publicKey)));
   // Before the log is read, because a gateway may go on writing it.
@@ -101,8 +82,7 @@ async function verify(io: CliIo, given: string | undefined, flags: AuditVerifyFl
   });
   progress.done();
   if (!report.ok) io.setStatus(EXIT.integrity);
-  if (flags.format === 'json') await writeJson(io, toJson(report, noted));
-  else await write(io.stdout, verifyText(report, noted));
+  return { json: () => toJson(report, noted), text: () => verifyText(report, noted) };
 }
 
 function toJson({ ok, events, logs, faults, count: all, unread }: VerifyReport, noted: NotedLogs): object {
@@ -114,19 +94,16 @@ function toJson({ ok, events, logs, faults, count: all, unread }: VerifyReport, 
 }
 
 function verifyText({ ok, events, logs, faults, count: all, unread }: VerifyReport, noted: NotedLogs): string {
-  const lines = [
+  return linesText([
     ...faults.map(({ log, seq, kind, text }) => `${log === null ? '' : `${log}: ${String(seq)}: `}${kind}: ${text}`),
-    ...(all > faults.length ? [`and ${count(all - faults.length, 'more fault')}`] : []),
+    all > faults.length && `and ${count(all - faults.length, 'more fault')}`,
     ...logs.map(({ log, events: n, head }) =>
       head === null ? `${log}: no events` : `${log}: ${count(n, 'event')}, head ${String(head.seq)}:${head.hash}`,
     ),
-    ...(unread.length === 0
-      ? []
-      : [`not read: ${count(unread.length, 'archived file')}; name their folder with --archive`]),
+    unread.length > 0 && `not read: ${count(unread.length, 'archived file')}; name their folder with --archive`,
     ...storeLines(noted),
     `${ok ? 'intact: ' : `${count(all, 'fault')} in `}${count(events, 'event')} of ${count(logs.length, 'log')}`,
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+  ]);
 }
 
 function storeLines(noted: NotedLogs): readonly string[] {

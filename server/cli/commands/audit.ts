@@ -1,7 +1,6 @@
 // `bailiwick audit`: whether the log is intact, what it says, and where its old files go (docs/audit.md). Here are `archive`
 // and `release`; the other subcommands are files of their own.
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { instantOf } from '../../../engine/index.js';
 import type { ArchivedFile } from '../../audit/archived-files.js';
 import type { RecordRelease } from '../../audit/release.js';
@@ -9,75 +8,43 @@ import { parseDuration, type SettingFlags } from '../../config/index.js';
 import { codeOf } from '../../db/failures.js';
 import { FOLDER, folderOf, LOG_SETTINGS } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, pathOf, write, writeJson } from '../io.js';
 import { withNamedStore } from '../open-store.js';
-import {
-  configOf,
-  type Format,
-  formatOption,
-  requiredOption,
-  withExamples,
-  withJson,
-  withSettings,
-  withStore,
-} from '../options.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { escapeText } from '../render/escape.js';
-import { count } from '../render/text.js';
-import { defineProofs } from './audit-proofs.js';
-import { defineQuery } from './audit-query.js';
-import { defineVerify } from './audit-verify.js';
+import { count, linesText } from '../render/text.js';
+import { auditCheckpoint, auditCheckProof, auditProve } from './audit-proofs.js';
+import { auditQuery } from './audit-query.js';
+import { auditVerify } from './audit-verify.js';
+import { type Given, group, required, takes, verb } from '../verb.js';
 
-export function defineAudit(command: Command, io: CliIo): void {
-  defineVerify(command, io);
-  defineQuery(command, io);
-  defineProofs(command, io);
-  defineArchive(command, io);
-  defineRelease(command, io);
-  withExamples(command, [
-    ['whether the log is intact', 'bailiwick audit verify'],
-    [
-      'who read /labs/x in September, and by which grant',
-      'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
-    ],
-  ]);
-}
+const ARCHIVE = takes({
+  '[folder]': FOLDER,
+  '--to <folder>': required('folder for the old files, which is created if it does not exist'),
+  '--older-than <duration>': required('age of the last event in a file, such as `90d`; younger files stay'),
+  ...formats(),
+});
 
-type ArchiveFlags = SettingFlags & {
-  readonly format: Format;
-  readonly to: string;
-  readonly olderThan: string;
-};
-
-function defineArchive(audit: Command, io: CliIo): void {
-  const command = audit
-    .command('archive')
-    .description(
-      'verify the log, then move its old files to another folder and list them in `archived.sha256`; also while a gateway runs',
-    )
-    .argument('[folder]', FOLDER)
-    .addOption(requiredOption('--to <folder>', 'folder for the old files, which is created if it does not exist'))
-    .addOption(
-      requiredOption('--older-than <duration>', 'age of the last event in a file, such as `90d`; younger files stay'),
-    )
-    .addOption(formatOption())
-    .action((folder: string | undefined, options: ArchiveFlags) => archive(io, folder, options));
-  withSettings(command, LOG_SETTINGS);
-  withExamples(command, [
-    ['move files that are older than a quarter', 'bailiwick audit archive --to /mnt/archive --older-than 90d'],
-    ['then verify all files, moved ones too', 'bailiwick audit verify --archive /mnt/archive'],
-  ]);
-  withJson(command, ['{"moved":[{"name","sha256"}],"kept"}']);
-}
+const auditArchive = verb(ARCHIVE, archive, {
+  description:
+    'verify the log, then move its old files to another folder and list them in `archived.sha256`; also while a gateway runs',
+  settings: LOG_SETTINGS,
+  examples: {
+    'move files that are older than a quarter': 'bailiwick audit archive --to /mnt/archive --older-than 90d',
+    'then verify all files, moved ones too': 'bailiwick audit verify --archive /mnt/archive',
+  },
+  json: ['{"moved":[{"name","sha256"}],"kept"}'],
+});
 
 /** Throws `CliFailure`: 8 where the log is not intact, 6 where the archive has other files of the same names. */
-async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags): Promise<void> {
+async function archive(io: CliIo, flags: Given<typeof ARCHIVE> & SettingFlags): Promise<void> {
   const [{ ArchiveBusy, archiveFiles, ArchiveConflict, ArchiveIsLog }, { verifyLogs }] = await Promise.all([
     import('../../audit/archive.js'),
     import('../../audit/verify.js'),
   ]);
   const age = parseDuration(flags.olderThan);
   if (!age.ok) throw usage(`\`--older-than\` ${age.message}`);
-  const folder = await folderOf(io, given, { flags });
+  const folder = await folderOf(io, flags.folder, { flags });
   const to = pathOf(io, flags.to);
   if (resolve(to) === resolve(folder)) throw usage('`--to` is the folder of the log itself');
   const report = await verifyLogs(folder);
@@ -107,82 +74,87 @@ async function archive(io: CliIo, given: string | undefined, flags: ArchiveFlags
       );
   } catch (error) {
     if (error instanceof ArchiveIsLog) throw usage(`\`${error.message}\` is in the log itself, under another name`);
-    if (error instanceof ArchiveBusy) {
-      const message = `another process moves files of \`${folder}\``;
-      throw new CliFailure(EXIT.precondition, 'audit.archive', message, {
-        help: 'wait until it has ended',
-        cause: error,
-      });
-    }
+    const refuse = (message: string, help: string): CliFailure =>
+      new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
+    if (error instanceof ArchiveBusy)
+      throw refuse(`another process moves files of \`${folder}\``, 'wait until it has ended');
+    if (error instanceof ArchiveConflict)
+      throw refuse(
+        `\`${error.message}\` is there already, with other content`,
+        'choose another folder with --to, or move that file away; the log is as it was, but for files that were moved before',
+      );
     const code = codeOf(error);
-    if (code !== null && SYSTEM_CODE.test(code)) {
-      const message = `files cannot be moved from \`${folder}\` to \`${to}\` (${code})`;
-      const help =
-        code === 'ENOSPC'
-          ? 'free some kilobytes on both disks: the list of what was moved is beside the log; nothing is lost'
-          : 'nothing is lost: each file is in at least one of both folders, and the next run goes on';
-      throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
-    }
-    if (!(error instanceof ArchiveConflict)) throw error;
-    const message = `\`${error.message}\` is there already, with other content`;
-    const help =
-      'choose another folder with --to, or move that file away; the log is as it was, but for files that were moved before';
-    throw new CliFailure(EXIT.precondition, 'audit.archive', message, { help, cause: error });
+    if (code === null || !SYSTEM_CODE.test(code)) throw error;
+    throw refuse(
+      `files cannot be moved from \`${folder}\` to \`${to}\` (${code})`,
+      code === 'ENOSPC'
+        ? 'free some kilobytes on both disks: the list of what was moved is beside the log; nothing is lost'
+        : 'nothing is lost: each file is in at least one of both folders, and the next run goes on',
+    );
   }
 }
 
 /** Such as `ENOSPC`; what Node says of a wrong argument begins with `ERR_`. */
 const SYSTEM_CODE = /^E[A-Z0-9]+$/;
 
-type ReleaseFlags = SettingFlags & { readonly format: Format; readonly lost?: string };
+const RELEASE = takes({
+  '[folder]': 'folder that the log was moved to; claimed events that it does not have are released',
+  '--lost <log>': 'name of a log of which nothing is left; all events that it had claimed are released',
+  ...formats(),
+});
 
-function defineRelease(audit: Command, io: CliIo): void {
-  const command = audit
-    .command('release')
-    .description(
-      'hand the events that a moved or lost log had claimed, and did not write, to the log of a running gateway',
-    )
-    .argument('[folder]', 'folder that the log was moved to; claimed events that it does not have are released')
-    .option('--lost <log>', 'name of a log of which nothing is left; all events that it had claimed are released')
-    .addOption(formatOption())
-    .action((folder: string | undefined, options: ReleaseFlags) => release(io, folder, options));
-  withStore(command);
-  withExamples(command, [
-    ['after the folder of the log was moved away', 'bailiwick audit release ./audit.damaged'],
-    ['after its disk was lost', 'bailiwick audit release --lost k3v9m2xqwe'],
-  ]);
-  withJson(command, ['{"released":[{"log","events"}]}']);
-}
+const auditRelease = verb(RELEASE, release, {
+  description:
+    'hand the events that a moved or lost log had claimed, and did not write, to the log of a running gateway',
+  settings: STORE_SETTINGS,
+  examples: {
+    'after the folder of the log was moved away': 'bailiwick audit release ./audit.damaged',
+    'after its disk was lost': 'bailiwick audit release --lost k3v9m2xqwe',
+  },
+  json: ['{"released":[{"log","events"}]}'],
+});
 
 /** Throws `CliFailure`: 6 where a gateway has the log. */
-async function release(io: CliIo, given: string | undefined, flags: ReleaseFlags): Promise<void> {
+async function release(io: CliIo, flags: Given<typeof RELEASE> & SettingFlags): Promise<Answer> {
   const [{ releaseFolder, releaseLost }, { makeOperatorRecorder }] = await Promise.all([
     import('../../audit/release.js'),
     import('../record-operator.js'),
   ]);
-  const { lost } = flags;
+  const { folder: given, lost } = flags;
   if ((given === undefined) === (lost === undefined))
     throw usage('name either the folder of the log or `--lost <log>`');
   if (lost !== undefined && !/^[0-9a-z]{1,32}$/.test(lost)) throw usage('`--lost` must be the name of a log');
   const folder = given === undefined ? null : await folderOf(io, given, { flags });
-  await withNamedStore(io, { config: await configOf(io, flags), asItIs: true }, async (db) => {
+  return withNamedStore(io, { config: await configOf(io, flags), asItIs: true }, async (db) => {
     const recorder = makeOperatorRecorder(instantOf(Date.now()));
     const record: RecordRelease = (transaction, items) => recorder(transaction, { operation: 'audit.release', items });
     const released =
       folder === null ? [await releaseLost(db, lost ?? '', record)] : await releaseFolder(db, folder, record);
     if (released === null) {
-      throw new CliFailure(
-        EXIT.precondition,
-        'audit.in_use',
-        'a gateway has this log, and takes what it has claimed by itself',
-        { help: 'stop it first, or name the folder that was moved away' },
-      );
+      const message = 'a gateway has this log, and takes what it has claimed by itself';
+      const help = 'stop it first, or name the folder that was moved away';
+      throw new CliFailure(EXIT.precondition, 'audit.in_use', message, { help });
     }
-    if (flags.format === 'json') await writeJson(io, { released });
-    else
-      await write(
-        io.stdout,
-        released.map(({ log, events }) => escapeText(`${log}: ${count(events, 'event')} released\n`)).join(''),
-      );
+    return {
+      json: () => ({ released }),
+      text: () => linesText(released.map(({ log, events }) => `${log}: ${count(events, 'event')} released`)),
+    };
   });
 }
+
+export const defineAudit = group({
+  verbs: {
+    verify: auditVerify,
+    query: auditQuery,
+    checkpoint: auditCheckpoint,
+    prove: auditProve,
+    'check-proof': auditCheckProof,
+    archive: auditArchive,
+    release: auditRelease,
+  },
+  examples: {
+    'whether the log is intact': 'bailiwick audit verify',
+    'who read /labs/x in September, and by which grant':
+      'bailiwick audit query --kind query --outcome allowed --namespace /labs/x --since 2026-09-01T00:00:00Z --until 2026-10-01T00:00:00Z',
+  },
+});

@@ -1,60 +1,48 @@
 // `bailiwick can-i <scope> <namespace>`: asks a running gateway, with the caller's own credential, what it would
 // decide. The credential is never printed, and goes only to the gateway.
-import { type Command, Option } from 'commander';
 import { parseStrictJson } from '../../json/strict-json.js';
+import { readSmallFileOrPipe, SmallFileError } from '../../lib/small-file.js';
+import { OutgoingError, send, urlFault } from '../../net/outgoing.js';
 import { notAScope } from '../actor.js';
+import { listOf, membersOf } from '../answer-members.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { type Answer, type CliIo, pathOf } from '../io.js';
+import { formats } from '../options.js';
+import { linesText } from '../render/text.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-interface CanIOptions {
-  readonly url: string;
-  readonly keyFile: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<scope>': 'scope to ask about, such as `resource:write`',
+  '<namespace>': 'namespace to ask about, such as `/labs/optics`',
+  '--key-file <file>': required('file that holds your API key or token, and nothing else; `-` is stdin'),
+  '--url <url>': { about: 'address of the gateway', usual: DEFAULT_URL },
+  ...formats(),
+});
 
-export function defineCanI(command: Command, io: CliIo): void {
-  command
-    .argument('<scope>', 'scope to ask about, such as `resource:write`')
-    .argument('<namespace>', 'namespace to ask about, such as `/labs/optics`')
-    .addOption(
-      requiredOption('--key-file <file>', 'file that holds your API key or token, and nothing else; `-` is stdin'),
-    )
-    .addOption(new Option('--url <url>', 'address of the gateway').default(DEFAULT_URL))
-    .addOption(formatOption())
-    .action((scope: string, namespace: string, options: CanIOptions) => canI(io, { scope, namespace }, options));
-  withExamples(command, [
-    ['may this key write there?', 'bailiwick can-i resource:write /labs/optics --key-file key.txt'],
-    [
-      'in a script: the exit status is 0 for yes and 7 for no',
+export const defineCanI = verb(TAKES, canI, {
+  examples: {
+    'may this key write there?': 'bailiwick can-i resource:write /labs/optics --key-file key.txt',
+    'in a script: the exit status is 0 for yes and 7 for no':
       'bailiwick can-i process-run:write /beamlines/amx --url https://bailiwick.example.org --key-file /var/run/bailiwick/token',
-    ],
-  ]);
-  withJson(command, ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}']);
-}
+  },
+  json: ['{"decision":"allow"|"deny","scope","namespace","grants":[id],"snapshot"}'],
+});
 
-interface ScopeQuestion {
-  readonly scope: string;
-  readonly namespace: string;
-}
-
-async function canI(io: CliIo, { scope, namespace }: ScopeQuestion, options: CanIOptions): Promise<void> {
-  const credential = await readCredential(io, options.keyFile);
-  const held = await askGateway(options.url, { scope, namespace }, credential);
+async function canI(io: CliIo, { scope, namespace, keyFile, url }: Given<typeof TAKES>): Promise<Answer> {
+  const credential = await readCredential(io, keyFile);
+  const held = await askGateway(url, scope, namespace, credential);
   const grants = held.scopes.find((one) => one.scope === scope)?.grants ?? null;
   io.setStatus(grants === null ? EXIT.differences : EXIT.ok);
   const decision = grants === null ? 'deny' : 'allow';
-  if (options.format === 'json') {
-    await writeJson(io, { decision, scope, namespace: held.namespace, grants: grants ?? [], snapshot: held.snapshot });
-    return;
-  }
   const by = grants === null || grants.length === 0 ? '' : `, by ${grants.join(', ')}`;
   const line = `${grants === null ? 'no' : 'yes'}: ${scope} ${held.namespace}${by}`;
-  await write(io.stdout, `${escapeText(line)}\n`);
+  return {
+    json: () => ({ decision, scope, namespace: held.namespace, grants: grants ?? [], snapshot: held.snapshot }),
+    text: () => linesText([line]),
+  };
 }
 
 /** The credential in a file, which is sent and never printed. */
@@ -66,7 +54,6 @@ async function readCredential(io: CliIo, path: string): Promise<string> {
 }
 
 async function readFileOf(io: CliIo, path: string): Promise<Buffer> {
-  const { readSmallFileOrPipe, SmallFileError } = await import('../../lib/small-file.js');
   try {
     return (await readSmallFileOrPipe(pathOf(io, path), CLI_LIMITS.credentialBytes)).bytes;
   } catch (error) {
@@ -93,8 +80,7 @@ interface Permissions {
   readonly scopes: readonly { readonly scope: string; readonly grants: readonly string[] }[];
 }
 
-async function askGateway(base: string, { scope, namespace }: ScopeQuestion, credential: string): Promise<Permissions> {
-  const { OutgoingError, send, urlFault } = await import('../../net/outgoing.js');
+async function askGateway(base: string, scope: string, namespace: string, credential: string): Promise<Permissions> {
   const fault = urlFault(base);
   if (fault !== null) throw usage(`\`--url\` ${fault}`);
   const url = `${base.replace(/\/$/, '')}/api/v1/permissions?${new URLSearchParams({ namespace, scope }).toString()}`;
@@ -120,17 +106,14 @@ async function askGateway(base: string, { scope, namespace }: ScopeQuestion, cre
 
 /** Null if the answer is not from a gateway. */
 function permissionsOf(value: unknown): Permissions | null {
-  const { namespace, snapshot, scopes } = fieldsOf(value);
+  const held = membersOf(value);
+  const [namespace, snapshot, scopes] = [held.get('namespace'), held.get('snapshot'), held.get('scopes')];
   if (typeof namespace !== 'string' || typeof snapshot !== 'string' || !Array.isArray(scopes)) return null;
-  const held = scopes.map((one) => {
-    const { scope, grants } = fieldsOf(one);
-    return { scope: String(scope), grants: Array.isArray(grants) ? grants.map(String) : [] };
-  });
-  return { namespace, snapshot, scopes: held };
-}
-
-function fieldsOf(value: unknown): Readonly<Partial<Record<string, unknown>>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  const listed = scopes.map(membersOf).map((one) => ({
+    scope: String(one.get('scope')),
+    grants: listOf(one.get('grants')).map(String),
+  }));
+  return { namespace, snapshot, scopes: listed };
 }
 
 function refused(message: string, help?: string, cause?: unknown): CliFailure {
@@ -140,17 +123,13 @@ function refused(message: string, help?: string, cause?: unknown): CliFailure {
 
 /** What a gateway takes a scope for that its policy does not know. */
 function meantScope(problem: unknown): string | null {
-  const { errors } = fieldsOf(problem);
-  const { message } = fieldsOf(Array.isArray(errors) ? errors[0] : null);
-  return (
-    (typeof message === 'string'
-      ? /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1]
-      : null) ?? null
-  );
+  const [first] = listOf(membersOf(problem).get('errors'));
+  const message = String(membersOf(first).get('message'));
+  return /did you mean ([a-z0-9._-]{1,128}:[a-z0-9._-]{1,128})\?/.exec(message)?.[1] ?? null;
 }
 
 /** The code of a problem, if it has the form of one. */
 function codeOf(value: unknown): string | null {
-  const code = typeof value === 'object' && value !== null && 'code' in value ? value.code : null;
+  const code = membersOf(value).get('code');
   return typeof code === 'string' && /^[a-z_.]{1,64}$/.test(code) ? code : null;
 }

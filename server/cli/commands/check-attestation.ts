@@ -1,50 +1,36 @@
 // `bailiwick check-attestation <file>`: whether enough trusted keys have signed an attestation, what it is about, and what it
 // states (docs/evidence.md). It takes the result of any verifier that writes in-toto's SVR predicate.
-import type { Command } from 'commander';
 import { formatInstant, judgeEnvelope } from '../../../engine/index.js';
 import { readVerificationResult, type VerificationResult } from '../../signing/attestation.js';
 import { verifyEd25519 } from '../../signing/ed25519.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { readStatementFile } from '../../signing/statement-file.js';
 import { CliFailure, EXIT } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { openPolicy } from '../open-policy.js';
-import { collect, type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { formats } from '../options.js';
+import { linesText } from '../render/text.js';
 import { asFailure } from '../statement-flags.js';
+import { type Given, repeated, required, takes, verb } from '../verb.js';
 
-interface CheckAttestationOptions {
-  readonly keyring: string;
-  readonly snapshot?: string;
-  readonly require?: readonly string[];
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<file>': 'attestation of `bailiwick attest`',
+  '--keyring <file>': required('file with the trusted public keys and how many of them are needed'),
+  '--snapshot <policy>': 'snapshot that the attestation must be about: a file or a digest',
+  '--require <property>': repeated('property that the attestation must state; may be repeated'),
+  ...formats(),
+});
 
-export function defineCheckAttestation(command: Command, io: CliIo): void {
-  command
-    .argument('<file>', 'attestation of `bailiwick attest`')
-    .addOption(requiredOption('--keyring <file>', 'file with the trusted public keys and how many of them are needed'))
-    .option('--snapshot <policy>', 'snapshot that the attestation must be about: a file or a digest')
-    .option('--require <property>', 'property that the attestation must state; may be repeated', collect)
-    .addOption(formatOption())
-    .action((file: string, options: CheckAttestationOptions) => check(io, file, options));
-  withExamples(command, [
-    [
-      'whether this snapshot passed its guardrails and gives nobody new access',
+export const defineCheckAttestation = verb(TAKES, check, {
+  examples: {
+    'whether this snapshot passed its guardrails and gives nobody new access':
       'bailiwick check-attestation policy.svr.json --keyring ci-keyring.yaml --snapshot snapshot.json --require BAILIWICK_GUARDRAILS_HELD --require BAILIWICK_NO_NEW_ACCESS',
-    ],
-  ]);
-  withJson(command, [
-    '{"ok":true,"subjects":[digest],"verifier","at","properties":[text],"signers":[{"keyId","name"}]}',
-  ]);
-}
+  },
+  json: ['{"ok":true,"subjects":[digest],"verifier","at","properties":[text],"signers":[{"keyId","name"}]}'],
+});
 
 /** Throws `CliFailure`: 8 if it is not signed or about something else, 6 if it does not state what is required. */
-async function check(
-  io: CliIo,
-  file: string,
-  { keyring, snapshot, require = [], format }: CheckAttestationOptions,
-): Promise<void> {
+async function check(io: CliIo, { file, keyring, snapshot, require = [] }: Given<typeof TAKES>): Promise<Answer> {
   const ring = await asFailure(readKeyring(namedFile(io, keyring)));
   const envelope = await asFailure(readStatementFile(namedFile(io, file)));
   const { signatures, fault } = judgeEnvelope(envelope, { keyring: ring, verify: verifyEd25519 });
@@ -66,15 +52,11 @@ async function check(
     });
   }
   const signers = signatures.flatMap(({ ok, keyId, name }) => (ok ? [{ keyId, name }] : []));
-  if (format === 'json') await writeJson(io, { ok: true, ...result, at: formatInstant(result.at), signers });
-  else
-    await write(
-      io.stdout,
-      textOf(
-        result,
-        signers.map(({ keyId, name }) => name ?? keyId ?? ''),
-      ),
-    );
+  const names = signers.map(({ keyId, name }) => name ?? keyId ?? '');
+  return {
+    json: () => ({ ok: true, ...result, at: formatInstant(result.at), signers }),
+    text: () => textOf(result, names),
+  };
 }
 
 /** A digest stands for itself, so that no file is needed. */
@@ -88,11 +70,10 @@ function refused(code: string, message: string, report: object = {}): CliFailure
 }
 
 function textOf({ subjects, verifier, at, properties }: VerificationResult, signers: readonly string[]): string {
-  const lines = [
+  return linesText([
     ...subjects.map((subject) => `snapshot  ${subject}`),
     `verified  by ${verifier} at ${formatInstant(at)}`,
     `signed    by ${signers.join(', ')}`,
     ...properties.map((property) => `  ${property}`),
-  ];
-  return lines.map((line) => `${escapeText(line)}\n`).join('');
+  ]);
 }

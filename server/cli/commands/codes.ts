@@ -1,25 +1,24 @@
 // `bailiwick codes [code]`: the page of a diagnostic code, or all of them, for a terminal and as the document that ships.
-import type { Command } from 'commander';
 import type { CodePage } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
 import { meantOr, usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import type { Answer, CliIo } from '../io.js';
+import { formats } from '../options.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type CodesFormat = Format | 'markdown';
+const TAKES = takes({
+  '[code]': 'diagnostic code, such as GRANT_DUPLICATE (default: list all)',
+  ...formats(['markdown']),
+});
 
-export function defineCodes(command: Command, io: CliIo): void {
-  command
-    .argument('[code]', 'diagnostic code, such as GRANT_DUPLICATE (default: list all)')
-    .addOption(formatOption(['markdown']))
-    .action((code: string | undefined, options: { readonly format: CodesFormat }) => codes(io, code, options.format));
-  withExamples(command, [
-    ['what a code of `check` means', 'bailiwick codes LINT_WRITE_AT_ROOT'],
-    ['the complete document', 'bailiwick codes --format markdown'],
-  ]);
-}
+export const defineCodes = verb(TAKES, codes, {
+  examples: {
+    'what a code of `check` means': 'bailiwick codes LINT_WRITE_AT_ROOT',
+    'the complete document': 'bailiwick codes --format markdown',
+  },
+});
 
-async function codes(io: CliIo, code: string | undefined, format: CodesFormat): Promise<void> {
+async function codes(_io: CliIo, { code, format }: Given<typeof TAKES>): Promise<Answer> {
   const { codePage, PROBLEM_CODES } = await import('../../../engine/compiler.js');
   const wanted = PROBLEM_CODES.filter((known) => code === undefined || known === code.toUpperCase());
   if (code !== undefined && wanted.length === 0) {
@@ -27,9 +26,11 @@ async function codes(io: CliIo, code: string | undefined, format: CodesFormat): 
     throw usage(`there is no code \`${code}\``, help);
   }
   const pages = wanted.map((known) => ({ code: known, ...codePage(known) }));
-  if (format === 'json') await writeJson(io, code === undefined ? { codes: pages } : pages[0]);
-  else if (format === 'markdown') await write(io.stdout, renderMarkdown(pages));
-  else await write(io.stdout, code === undefined ? renderList(pages) : pages.map(renderPage).join(''));
+  const text = (): string => (code === undefined ? renderList(pages) : pages.map(renderPage).join(''));
+  return {
+    json: () => (code === undefined ? { codes: pages } : { ...pages[0] }),
+    text: () => (format === 'markdown' ? renderMarkdown(pages) : text()),
+  };
 }
 
 type NamedPage = CodePage & { readonly code: string };

@@ -1,65 +1,57 @@
 // `bailiwick compile <dir> -o <file>`: everything that `check` does, then one snapshot file, complete or not at all.
-import type { Command } from 'commander';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
-import type { CheckReport } from '../../policy/open/check-policy.js';
 import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
-import {
-  type LintFlags,
-  lintRequest,
-  type ReportFormat,
-  reportFormatOption,
-  requiredOption,
-  withExamples,
-  withLint,
-} from '../options.js';
+import { LINT, lintRequest, REPORT_FORMATS, SOON } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderCounts } from '../render/text.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface CompileOptions extends LintFlags {
-  readonly output: string;
-  readonly format: ReportFormat;
-}
+const TAKES = takes({
+  '<dir>': 'policy folder, or `<revision>:<path>` in git',
+  '-o, --output <file>': required('file for the snapshot; `-` is stdout, and messages then go to stderr'),
+  ...REPORT_FORMATS,
+  ...LINT,
+  '--at <instant>': 'warn about grants that have expired by then, as RFC 3339 (default: no such warnings)',
+  '--soon <duration>': `also warn about grants that expire within this time from --at (default: ${SOON})`,
+});
 
-export function defineCompile(command: Command, io: CliIo): void {
-  withLint(
-    command
-      .argument('<dir>', 'policy folder, or `<revision>:<path>` in git')
-      .addOption(
-        requiredOption('-o, --output <file>', 'file for the snapshot; `-` is stdout, and messages then go to stderr'),
-      )
-      .addOption(reportFormatOption()),
-    'none',
-  ).action((dir: string, options: CompileOptions) => compile(io, dir, options));
-  withExamples(command, [
-    ['a snapshot that `serve`, `decide` and `inspect` take', 'bailiwick compile policies -o snapshot.json'],
-    ['the snapshot digest is the SHA-256 of the file', 'sha256sum snapshot.json'],
-    [
-      'the decision digest: two policies with the same one decide every request the same way',
+export const defineCompile = verb(TAKES, compile, {
+  examples: {
+    'a snapshot that `serve`, `decide` and `inspect` take': 'bailiwick compile policies -o snapshot.json',
+    'the snapshot digest is the SHA-256 of the file': 'sha256sum snapshot.json',
+    'the decision digest: two policies with the same one decide every request the same way':
       'bailiwick compile policies -o snapshot.json --format json | jq -r .decisions',
-    ],
-  ]);
-}
+  },
+});
 
-async function compile(io: CliIo, dir: string, options: CompileOptions): Promise<void> {
-  const { output, format } = options;
+async function compile(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
+  const { dir, output, format } = options;
   if (output === '-' && format !== 'text') {
     throw usage(`with \`-o -\` stdout carries the snapshot, so \`--format ${format}\` has no place`);
   }
   const report = await checkVisibly(io, dir, { lint: await lintRequest(options, 'none') });
+  const { printReport, toJson } = await import('../render/report.js');
   io.setStatus(statusOf(report));
-  const written = report.verdict === 'ok' && report.compiled !== null ? report.compiled.snapshot : null;
-  if (written !== null) {
-    try {
-      await writeSnapshot(io, written.bytes, { output, folder: dir });
-    } catch (error) {
-      const { toJson } = await import('../render/report.js');
-      throw addReport(error, { ...toJson(report), ...factsOf(written), ok: false });
-    }
-  }
-  await print(io, report, { output, format, dir });
+  const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
+  if (snapshot !== null)
+    await writeSnapshot(io, snapshot.bytes, { output, folder: dir }).catch((error: unknown) => {
+      throw addReport(error, { ...toJson(report), ...factsOf(snapshot), ok: false });
+    });
+  const shown = escapeText(output);
+  const facts =
+    snapshot === null
+      ? `nothing written to ${shown}\n`
+      : `wrote     ${shown}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
+  await printReport(io, report, {
+    dir,
+    format,
+    json: snapshot === null ? {} : { file: output, ...factsOf(snapshot) },
+    text: (text) => text + facts,
+    stream: output === '-' ? 'stderr' : 'stdout',
+  });
 }
 
 function factsOf({ digest, decisions, counts }: CompiledSnapshot): object {
@@ -76,25 +68,4 @@ async function writeSnapshot(
     return;
   }
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, inputs: pathsOf(io, [target.folder]) });
-}
-
-async function print(
-  io: CliIo,
-  report: CheckReport,
-  { output, format, dir }: { readonly output: string; readonly format: ReportFormat; readonly dir: string },
-): Promise<void> {
-  const { printReport } = await import('../render/report.js');
-  const snapshot = report.verdict === 'ok' ? (report.compiled?.snapshot ?? null) : null;
-  const shown = escapeText(output);
-  const facts =
-    snapshot === null
-      ? `nothing written to ${shown}\n`
-      : `wrote     ${shown}\nsnapshot  ${snapshot.digest}\ndecisions ${snapshot.decisions}\n${renderCounts(snapshot.counts)}\n`;
-  await printReport(io, report, {
-    dir,
-    format,
-    json: snapshot === null ? [] : Object.entries({ file: output, ...factsOf(snapshot) }),
-    text: (text) => text + facts,
-    stream: output === '-' ? 'stderr' : 'stdout',
-  });
 }

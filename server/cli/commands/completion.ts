@@ -1,22 +1,22 @@
 // `bailiwick completion <shell>`: a script with which a shell completes verbs, options and their values. It is made
 // from the same table of commands as the help.
-import { type Command, Argument } from 'commander';
-import { type CliIo, write } from '../io.js';
-import { withExamples } from '../options.js';
+import type { Command } from 'commander';
+import { write } from '../io.js';
+import { takes, verb } from '../verb.js';
 
-type Shell = 'bash' | 'zsh' | 'fish';
-const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
+const TAKES = takes({ '<shell>': { about: 'shell that the script is for', choices: ['bash', 'zsh', 'fish'] } });
 
-export function defineCompletion(command: Command, io: CliIo): void {
-  command
-    .addArgument(new Argument('<shell>', 'shell that the script is for').choices(SHELLS))
-    .action((shell: Shell) => write(io.stdout, scriptFor(shell, wordsOf(command.parent ?? command, ''))));
-  withExamples(command, [
-    ['in this bash', 'source <(bailiwick completion bash)'],
-    ['for every zsh', 'bailiwick completion zsh > "${fpath[1]}/_bailiwick"'],
-    ['for every fish', 'bailiwick completion fish > ~/.config/fish/completions/bailiwick.fish'],
-  ]);
-}
+export const defineCompletion = verb(
+  TAKES,
+  (io, { shell }, command) => write(io.stdout, SCRIPTS[shell](wordsOf(command.parent ?? command, ''))),
+  {
+    examples: {
+      'in this bash': 'source <(bailiwick completion bash)',
+      'for every zsh': 'bailiwick completion zsh > "${fpath[1]}/_bailiwick"',
+      'for every fish': 'bailiwick completion fish > ~/.config/fish/completions/bailiwick.fish',
+    },
+  },
+);
 
 /** What may follow a verb. The verb is empty for the program itself. */
 interface CompletionEntry {
@@ -45,17 +45,6 @@ function wordsOf(command: Command, verb: string): readonly CompletionEntry[] {
     values: command.registeredArguments[0]?.argChoices ?? [],
   };
   return [own, ...inner];
-}
-
-function scriptFor(shell: Shell, all: readonly CompletionEntry[]): string {
-  switch (shell) {
-    case 'bash':
-      return bashScript(all);
-    case 'zsh':
-      return zshScript(all);
-    case 'fish':
-      return fishScript(all);
-  }
 }
 
 /** Cases of a shell: what follows each verb, and the values of each option. The rest are file names. */
@@ -135,6 +124,8 @@ function fishScript(all: readonly CompletionEntry[]): string {
   });
   return `# fish completion of bailiwick\n${lines.join('\n')}\n`;
 }
+
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 function quote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;

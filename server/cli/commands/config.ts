@@ -2,7 +2,6 @@
 // settings name are checked as `serve` would: what keeps one from being used, and what `serve` warns about.
 import type { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { ClientSecretError, readClientSecret } from '../../auth/client-secret.js';
 import { readRevocations, RevocationsError } from '../../auth/revocations.js';
 import {
@@ -14,64 +13,55 @@ import {
   type SettingFlags,
   writtenText,
 } from '../../config/index.js';
+import { exampleConfig } from '../../config/example.js';
 import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } from '../../http/tls-files.js';
 import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
 import { CONFIG_LIMITS } from '../../limits/command-line.js';
 import { SigningError } from '../../signing/signing-error.js';
 import { addReport } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
-import {
-  configFailure,
-  type Format,
-  formatOption,
-  lineOfFault,
-  withExamples,
-  withJson,
-  withSettings,
-} from '../options.js';
+import { type Answer, type CliIo, write } from '../io.js';
+import { configFailure, formats, lineOfFault } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { renderTable } from '../render/text.js';
+import { type Given, group, verb } from '../verb.js';
 
-type ConfigOptions = SettingFlags & { readonly format: Format };
+const CHECK = formats();
 
-export function defineConfig(command: Command, io: CliIo): void {
-  defineCheck(command, io);
-  const example = command
-    .command('example')
-    .description('print a `bailiwick.yaml` with every setting, its default and what it does')
-    .action(async () => write(io.stdout, (await import('../../config/example.js')).exampleConfig()));
-  withExamples(example, [['a file to begin with', 'bailiwick config example > bailiwick.yaml']]);
-  withExamples(command, [
-    ['what a gateway would run with, and why', 'bailiwick config check'],
-    ['a file to begin with', 'bailiwick config example > bailiwick.yaml'],
-  ]);
-}
-
-function defineCheck(config: Command, io: CliIo): void {
-  const command = config
-    .command('check')
-    .description(
-      'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
-    )
-    .addOption(formatOption())
-    .action((options: ConfigOptions) => checkConfig(io, options));
-  withSettings(command, ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket']);
-  withExamples(command, [
-    ['what a gateway would run with, and why', 'bailiwick config check'],
-    ['a file before it is deployed', 'bailiwick config check --config etc/bailiwick.yaml --format json'],
-  ]);
-  withJson(command, [
+const defineCheck = verb(CHECK, checkConfig, {
+  description:
+    'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
+  settings: ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket'],
+  examples: {
+    'what a gateway would run with, and why': 'bailiwick config check',
+    'a file before it is deployed': 'bailiwick config check --config etc/bailiwick.yaml --format json',
+  },
+  json: [
     '{"ok","file","settings":[{"key","value","source","place"}],"faults":[{"place","message","fix"?}],"warnings":[{"place","message","fix"}]}',
     '`source` is flag, environment, file or default; `place` is null for a default. A secret has no value, but "secret": true.',
-  ]);
-}
+  ],
+});
 
-async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
+const defineExample = verb({}, (io) => write(io.stdout, exampleConfig()), {
+  description: 'print a `bailiwick.yaml` with every setting, its default and what it does',
+  examples: { 'a file to begin with': 'bailiwick config example > bailiwick.yaml' },
+});
+
+export const defineConfig = group({
+  verbs: { check: defineCheck, example: defineExample },
+  examples: {
+    'what a gateway would run with, and why': 'bailiwick config check',
+    'a file to begin with': 'bailiwick config example > bailiwick.yaml',
+  },
+});
+
+async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlags): Promise<Answer> {
   const read = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
   const { file, settings } = read;
   const found = await checkFiles(read.files, Date.now());
-  const faults = [...read.faults, ...found.faults.map((one) => placed(one, settings))];
-  const warnings = found.warnings.map((one) => placed(one, settings));
+  const placedAs = (kind: FileFinding['kind']): readonly ConfigFault[] =>
+    found.filter((one) => one.kind === kind).map((one) => placed(one, settings));
+  const faults = [...read.faults, ...placedAs('fault')];
+  const warnings = placedAs('warning');
   const report = { ok: faults.length === 0, file, settings: settings.map(settingJson), faults, warnings };
   if (options.format !== 'json') {
     for (const one of warnings) await write(io.stderr, `warning: ${escapeText(lineOfFault(one))}\n`);
@@ -79,16 +69,12 @@ async function checkConfig(io: CliIo, options: ConfigOptions): Promise<void> {
   if (faults.length > 0) {
     throw addReport(configFailure(faults), report);
   }
-  if (options.format === 'json') {
-    await writeJson(io, report);
-    return;
-  }
   const rows = settings.map((one) => [
     one.key,
     one.isSecret ? '(secret)' : one.written === null ? '-' : escapeText(writtenText(one.written)),
     one.place === null ? 'default' : escapeText(one.place),
   ]);
-  await write(io.stdout, renderTable(['SETTING', 'VALUE', 'SOURCE'], rows));
+  return { json: () => report, text: () => renderTable(['SETTING', 'VALUE', 'SOURCE'], rows) };
 }
 
 function placed({ key, message, fix }: FileFinding, settings: readonly ChosenSetting[]): ConfigFault {
@@ -102,41 +88,36 @@ function settingJson({ key, written, isSecret, level, place }: ChosenSetting): o
 
 /** A finding about the file of one setting, by the setting's key. */
 interface FileFinding {
+  readonly kind: 'fault' | 'warning';
   readonly key: string;
   readonly message: string;
   readonly fix: string;
 }
 
-interface FileFindings {
-  readonly faults: readonly FileFinding[];
-  readonly warnings: readonly FileFinding[];
-}
-
-async function checkFiles(files: readonly SettingFile[], now: number): Promise<FileFindings> {
-  const checked = await Promise.all(files.map((file) => checkFile(file, now)));
-  const own = merge(checked);
-  const [certificate, key] = [files.find(isOf('certificate')), files.find(isOf('private key'))];
+async function checkFiles(files: readonly SettingFile[], now: number): Promise<readonly FileFinding[]> {
+  const own = (await Promise.all(files.map((file) => checkFile(file, now)))).flat();
+  const [certificate, key] = ['certificate', 'private key'].map((kind) => files.find((file) => file.kind === kind));
   if (certificate === undefined || key === undefined) return own;
-  if (own.faults.some((one) => [certificate.key, key.key].includes(one.key))) return own;
-  return merge([own, await checkPair(certificate, key)]);
+  if (own.some((one) => one.kind === 'fault' && [certificate.key, key.key].includes(one.key))) return own;
+  return [...own, ...(await checkPair(certificate, key))];
 }
 
 /** Checks whether a certificate and a key that can each be used also belong together. */
-async function checkPair(certificate: SettingFile, key: SettingFile): Promise<FileFindings> {
+async function checkPair(certificate: SettingFile, key: SettingFile): Promise<readonly FileFinding[]> {
   try {
     await openTlsIdentity({ certFile: certificate.path, keyFile: key.path, clientCaFile: null });
-    return NOTHING;
+    return [];
   } catch (error) {
-    return { faults: [findingOf(key, wordsOf(error))], warnings: [] };
+    return [findingOf('fault', key, wordsOf(error))];
   }
 }
 
-async function checkFile(file: SettingFile, now: number): Promise<FileFindings> {
+async function checkFile(file: SettingFile, now: number): Promise<readonly FileFinding[]> {
   try {
     const words = await WARNINGS_OF[file.kind](file.path, now);
-    return { faults: [], warnings: words.map((message) => findingOf(file, message)) };
+    return words.map((message) => findingOf('warning', file, message));
   } catch (error) {
-    return { faults: [findingOf(file, wordsOf(error, file.path))], warnings: [] };
+    return [findingOf('fault', file, wordsOf(error, file.path))];
   }
 }
 
@@ -211,8 +192,8 @@ async function exposure(path: string): Promise<readonly string[]> {
   return isExposed ? [`every user of this machine can read \`${path}\``] : [];
 }
 
-function findingOf({ key, kind }: SettingFile, message: string): FileFinding {
-  return { key, message, fix: FIXES[kind] };
+function findingOf(kind: FileFinding['kind'], file: SettingFile, message: string): FileFinding {
+  return { kind, key: file.key, message, fix: FIXES[file.kind] };
 }
 
 /** `path` is prefixed if the error's message does not begin with it. */
@@ -223,14 +204,4 @@ function wordsOf(error: unknown, path = ''): string {
   if (error instanceof SigningError)
     return error.faults.length === 0 ? `the file ${error.message}` : error.faults.join('; ');
   throw error;
-}
-
-const NOTHING: FileFindings = { faults: [], warnings: [] };
-
-function merge(all: readonly FileFindings[]): FileFindings {
-  return { faults: all.flatMap(({ faults }) => faults), warnings: all.flatMap(({ warnings }) => warnings) };
-}
-
-function isOf(kind: FileKind): (file: SettingFile) => boolean {
-  return (file) => file.kind === kind;
 }

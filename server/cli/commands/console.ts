@@ -1,36 +1,30 @@
 // `bailiwick console`: the console of a running gateway in a browser on this machine, for one session.
-import type { Command } from 'commander';
-import { adminDoor, type AdminOptions, clientOf, refusalOf, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
+import { adminDoor, type AdminOptions, clientOf, refusalOf, SOCKET_SETTINGS, ADMIN } from '../admin-client.js';
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { configOf, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { configOf, formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { onTermination } from '../signals.js';
-import type { ConsoleEnd } from '../console-door.js';
+import { type ConsoleEnd, openConsoleDoor } from '../console-door.js';
+import { consolePage } from '../../lib/console-page.js';
+import { takes, verb } from '../verb.js';
 
-export function defineConsole(command: Command, io: CliIo): void {
-  withAdminFlags(command)
-    .addOption(formatOption())
-    .action((options: AdminOptions) => openConsole(io, options));
-  withSettings(command, SOCKET_SETTINGS);
-  withExamples(command, [
-    ['the gateway of this folder', 'bailiwick console'],
-    [
-      'a gateway on another machine: the key stays in this command',
+const TAKES = takes({ ...ADMIN, ...formats() });
+
+export const defineConsole = verb(TAKES, openConsole, {
+  settings: SOCKET_SETTINGS,
+  examples: {
+    'the gateway of this folder': 'bailiwick console',
+    'a gateway on another machine: the key stays in this command':
       'bailiwick console --admin-url https://gateway.example.org:8081 --admin-key-file admin.key',
-    ],
-  ]);
-  withJson(command, [
+  },
+  json: [
     '{"address"}: open it in a browser on this machine within a minute; it works once. The command runs until the session',
     'ends: with Ctrl-C, five minutes after the page was closed, or after an hour.',
-  ]);
-}
+  ],
+});
 
 async function openConsole(io: CliIo, options: AdminOptions): Promise<void> {
-  const [{ openConsoleDoor }, { consolePage }] = await Promise.all([
-    import('../console-door.js'),
-    import('../../lib/console-page.js'),
-  ]);
   const gateway = await adminDoor(io, options, await configOf(io, options));
   // Before anybody opens the page: is there a gateway, and may this command administer it?
   const known = await clientOf(gateway)('GET', '/admin/v1/shadow');

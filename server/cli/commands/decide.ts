@@ -1,6 +1,5 @@
 // `bailiwick decide <policy>`: requests in, one a line; decisions out, one a line, in the same order (docs/cli.md "Requests
 // for decide").
-import type { Command } from 'commander';
 import { answerLine, type LineAnswer } from '../../asking/decide-line.js';
 import { isBlank } from '../../json/strict-json.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
@@ -8,44 +7,33 @@ import { EXIT, usage } from '../exit.js';
 import { openInput, readLines } from '../files.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { openToAsk } from '../open-policy.js';
-import { type Format, formatOption, instantOption, withExamples } from '../options.js';
+import { type Format, formats, instantOption } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
+import { type Given, takes, verb } from '../verb.js';
 
-interface DecideOptions {
-  readonly requests: string;
-  readonly at?: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '--requests <file>': { about: 'file of requests; `-` is stdin', usual: '-' },
+  '--at <instant>': 'time for requests without `at`, as RFC 3339 (default: now)',
+  '--format <format>': { ...formats()['--format <format>'], usual: 'json' },
+});
 
-export function defineDecide(command: Command, io: CliIo): void {
-  command
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .option('--requests <file>', 'file of requests; `-` is stdin', '-')
-    .option('--at <instant>', 'time for requests without `at`, as RFC 3339 (default: now)')
-    .addOption(formatOption().default('json'))
-    .action((policy: string, options: DecideOptions) => decide(io, policy, options));
-  withExamples(command, [
-    [
-      'one request',
-      `echo '{"id":"r1","actor":{"identities":["orcid:0000-0002-1825-0097"]},"request":{"kind":"access","scope":"resource:read","target":"/beamlines/amx"}}' | bailiwick decide policies`,
-    ],
-    [
-      'many requests, as they were decided at a given time',
+export const defineDecide = verb(TAKES, decide, {
+  examples: {
+    'one request': `echo '{"id":"r1","actor":{"identities":["orcid:0000-0002-1825-0097"]},"request":{"kind":"access","scope":"resource:read","target":"/beamlines/amx"}}' | bailiwick decide policies`,
+    'many requests, as they were decided at a given time':
       'bailiwick decide snapshot.json --requests requests.jsonl --at 2027-01-01T00:00:00Z',
-    ],
-    [
-      'what was denied, and why',
+    'what was denied, and why':
       'bailiwick decide snapshot.json --requests requests.jsonl | jq \'select(.decision == "deny")\'',
-    ],
-  ]);
-}
+  },
+});
 
-async function decide(io: CliIo, policyPath: string, options: DecideOptions): Promise<void> {
-  if (policyPath === '-' && options.requests === '-') {
+async function decide(io: CliIo, { policy: path, ...options }: Given<typeof TAKES>): Promise<void> {
+  if (path === '-' && options.requests === '-') {
     throw usage('policy and requests cannot both come from stdin', 'name a file with `--requests`');
   }
-  const at = await instantOption(options.at);
-  const { policy } = await openToAsk(io, policyPath);
+  const at = instantOption(options.at);
+  const { policy } = await openToAsk(io, path);
   const input = await openInput(io, options.requests);
   if (options.requests === '-' && io.isTerminal.stdin)
     await write(io.stderr, 'reading requests, one a line; end with Ctrl-D\n');

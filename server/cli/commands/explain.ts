@@ -1,55 +1,41 @@
 // `bailiwick explain <policy>`: one access step by step, what would allow or deny it, and with `--apply` one of these changes made.
-import type { Command } from 'commander';
 import type { ClosingEdit, Edit } from '../../../engine/compiler.js';
-import type { AnyEdit } from '../../policy/explanation-json.js';
-import { type ActorOptions, completeActor, readActor, withActorOptions } from '../actor.js';
+import { type AnyEdit, explanationJson } from '../../policy/explanation-json.js';
+import { ACTOR, completeActor, readActor } from '../actor.js';
 import type { AppliedEdit } from '../apply-edit.js';
 import { atPolicy } from '../at-policy.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { noteOnTime, type OpenedPolicy, openPolicy, openToAsk } from '../open-policy.js';
-import { type Format, formatOption, instantOption, withExamples, withJson, requiredOption } from '../options.js';
+import { formats, instantOption } from '../options.js';
 import { paintFor } from '../render/terminal.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface ExplainOptions extends ActorOptions {
-  readonly scope: string;
-  readonly namespace: string;
-  readonly context?: string;
-  readonly at?: string;
-  readonly apply?: number;
-  readonly ifSnapshot?: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  ...ACTOR,
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '--scope <scope>': required('scope to ask about, such as `resource:read`'),
+  '--namespace <path>': required('namespace of the record'),
+  '--context <path>': 'namespace to ask from (default: that of the record)',
+  '--at <instant>': 'time to ask about, under this policy, as RFC 3339 (default: now)',
+  '--apply <n>': {
+    about: 'write the change with this number into the policy folder; comments stay',
+    parse: editNumber,
+  },
+  '--if-snapshot <digest>': `with \`--apply\`: end with ${String(EXIT.precondition)} and write nothing if the policy has another snapshot digest by now, since its changes may then have other numbers`,
+  ...formats(),
+});
 
-export function defineExplain(command: Command, io: CliIo): void {
-  withActorOptions(command)
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--scope <scope>', 'scope to ask about, such as `resource:read`'))
-    .addOption(requiredOption('--namespace <path>', 'namespace of the record'))
-    .option('--context <path>', 'namespace to ask from (default: that of the record)')
-    .option('--at <instant>', 'time to ask about, under this policy, as RFC 3339 (default: now)')
-    .option('--apply <n>', 'write the change with this number into the policy folder; comments stay', editNumber)
-    .option(
-      '--if-snapshot <digest>',
-      `with \`--apply\`: end with ${String(EXIT.precondition)} and write nothing if the policy has another snapshot digest by now, since its changes may then have other numbers`,
-    )
-    .addOption(formatOption())
-    .action((policy: string, options: ExplainOptions) => explain(io, policy, options));
-  withExamples(command, [
-    [
-      'why, or why not',
+export const defineExplain = verb(TAKES, explain, {
+  examples: {
+    'why, or why not':
       'bailiwick explain policies --as orcid:0000-0002-1825-0097 --scope resource:write --namespace /beamlines/amx',
-    ],
-    [
-      'from a namespace below, with a narrow credential',
+    'from a namespace below, with a narrow credential':
       'bailiwick explain policies --as github:octocat --scope resource:read --namespace /labs --context /labs/optics --credential-scopes resource:read --restrict /labs',
-    ],
-    [
-      'take an access away: first look at the changes without --apply, then make the second one',
+    'take an access away: first look at the changes without --apply, then make the second one':
       'bailiwick explain policies --as github:octocat --scope resource:write --namespace /labs --apply 2',
-    ],
-  ]);
-  withJson(command, [
+  },
+  json: [
     '{"decision","step"?,"at","snapshot","request":{"kind","scope","context","target"},',
     '"actor":{"person"?,"identities","credentialScopes"?,"namespaceRestrictions"},"steps":[{"step","passed","text"}],',
     '"grants":[GrantRef],"edits":[{"text","change":{"kind",…},"opens":{"cells"},"closes"?,"breaks"?,"repairs"?,',
@@ -79,21 +65,21 @@ export function defineExplain(command: Command, io: CliIo): void {
     '`breaks` lists the guardrails that the change would violate, `repairs` those that would hold again; `breaksTests` and',
     '`repairsTests` list tests. A list is absent if it is empty, and null if it was not computed.',
     '`noEdit` says why there is no change.',
-  ]);
-}
+  ],
+});
 
-async function explain(io: CliIo, path: string, options: ExplainOptions): Promise<void> {
+async function explain(io: CliIo, options: Given<typeof TAKES>): Promise<Answer> {
   const [engine, render] = await Promise.all([import('../../../engine/compiler.js'), import('../render/answers.js')]);
   const typed = readActor(options);
-  const at = await instantOption(options.at);
-  const { scope, namespace: target, context = target } = options;
+  const at = instantOption(options.at);
+  const { policy: path, scope, namespace: target, context = target } = options;
   // Only JSON and what is changed name the snapshot.
   const isNamed = options.format === 'json' || options.apply !== undefined || options.ifSnapshot !== undefined;
   const open = isNamed ? openPolicy : openToAsk;
   const { policy, source, set, sources } = await open(io, path, 'study');
   const actor = completeActor(typed, options, { set, shown: path, policy });
   const request = { ...actor, scope, context, target, at };
-  requireSnapshot(options, policy.digest, path);
+  requireSnapshot(options, policy.digest);
   const explained = engine.explain(policy, request);
   const { edits, isComplete }: Edits =
     explained.decision === 'allow'
@@ -103,22 +89,23 @@ async function explain(io: CliIo, path: string, options: ExplainOptions): Promis
   const applied =
     options.apply === undefined
       ? null
-      : await applyNumbered(io, explanation.edits, { number: options.apply, path, set, sources });
-  if (options.format === 'json') {
-    const { explanationJson } = await import('../../policy/explanation-json.js');
-    const answer = explanationJson(explanation, request, policy.digest);
-    await writeJson(io, applied === null ? answer : { ...answer, applied: { edit: options.apply, ...applied } });
-    return;
-  }
-  const time = noteOnTime(source, { asked: options.at !== undefined, at });
-  await write(
-    io.stderr,
-    render.notesOn(policy, actor.identities) + time + render.noteOnUnproved(explanation.edits, source),
-  );
+      : await applyNumbered(io, explanation.edits, { ...options, number: options.apply, set, sources });
   const paint = paintFor(io, 'stdout');
   const chosen = explanation.edits[(options.apply ?? 0) - 1];
-  if (applied === null || chosen === undefined) await write(io.stdout, render.renderExplanation(explanation, paint));
-  else await write(io.stdout, render.renderApplied(chosen, applied, paint));
+  return {
+    json: () => ({
+      ...explanationJson(explanation, request, policy.digest),
+      applied: applied === null ? undefined : { edit: options.apply, ...applied },
+    }),
+    notes: () =>
+      render.notesOn(policy, actor.identities) +
+      noteOnTime(source, { asked: options.at !== undefined, at }) +
+      render.noteOnUnproved(explanation.edits, source),
+    text: () =>
+      applied === null || chosen === undefined
+        ? render.renderExplanation(explanation, paint)
+        : render.renderApplied(chosen, applied, paint),
+  };
 }
 
 interface Edits {
@@ -131,24 +118,26 @@ function editNumber(text: string): number {
   throw usage(`\`--apply\` must be the number of a change, and \`${text}\` is not one`);
 }
 
-function requireSnapshot({ apply, ifSnapshot }: ExplainOptions, digest: string, path: string): void {
+function requireSnapshot({ policy, apply, ifSnapshot }: Given<typeof TAKES>, digest: string): void {
   if (ifSnapshot === undefined) return;
   if (apply === undefined) throw usage('`--if-snapshot` is for `--apply`');
   if (ifSnapshot === digest) return;
-  throw new CliFailure(EXIT.precondition, 'cli.changed', `\`${path}\` is not that policy: its snapshot is ${digest}`, {
-    help: 'run the command without `--apply`: the numbers of changes may differ',
-  });
+  throw new CliFailure(
+    EXIT.precondition,
+    'cli.changed',
+    `\`${policy}\` is not that policy: its snapshot is ${digest}`,
+    {
+      help: 'run the command without `--apply`: the numbers of changes may differ',
+    },
+  );
 }
 
-interface Chosen extends Pick<OpenedPolicy, 'set' | 'sources'> {
-  readonly number: number;
-  readonly path: string;
-}
+type Chosen = Pick<OpenedPolicy, 'set' | 'sources'> & { readonly policy: string; readonly number: number };
 
 async function applyNumbered(
   io: CliIo,
   edits: readonly AnyEdit[],
-  { number, path, set, sources }: Chosen,
+  { policy: path, number, set, sources }: Chosen,
 ): Promise<AppliedEdit> {
   const edit = edits[number - 1];
   if (edit === undefined) {

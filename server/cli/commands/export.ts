@@ -1,36 +1,25 @@
 // `bailiwick export`: the records of the store as a dataset on stdout, in an order that `load` accepts. Its subcommands
 // write a policy in the forms of others: `rego` and `cedar` into a folder, `rls` as a script of PostgreSQL on stdout.
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import type { PolicyRows } from '../../../engine/compiler.js';
 import { groupDigits, nearest, type Policy, vocabularyOf } from '../../../engine/index.js';
 import type { SettingFlags } from '../../config/index.js';
+import { cedarPolicies } from '../../export/cedar-policies.js';
 import type { Exported } from '../../export/exported.js';
+import { regoBundle } from '../../export/rego-bundle.js';
+import { rlsScript } from '../../export/rls-script.js';
+import { exportDataset } from '../../load/export-dataset.js';
 import { CliFailure, EXIT, meantOr, usage } from '../exit.js';
 import { writeInto } from '../files.js';
 import { type CliIo, isClosed, pathsOf, untilReaderGone, write, writeToReader } from '../io.js';
 import { openPolicy } from '../open-policy.js';
 import { openNamedStore, storeFailure } from '../open-store.js';
-import { collect, configOf, requiredOption, withExamples, withStore } from '../options.js';
+import { configOf, STORE_SETTINGS } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
-
-export function defineExport(command: Command, io: CliIo): void {
-  defineRls(command, io);
-  for (const [name, exporter] of Object.entries(EXPORTERS)) definePolicy(command.command(name), exporter, io);
-  command.action((options: SettingFlags) => exportStore(io, options));
-  withStore(command);
-  withExamples(command, [
-    ['a copy of the embedded store', 'bailiwick export | gzip > records.jsonl.gz'],
-    [
-      'from the embedded store to a PostgreSQL',
-      'bailiwick export | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
-    ],
-  ]);
-}
+import { type Given, repeated, required, takes, verb } from '../verb.js';
 
 async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
-  const { exportDataset } = await import('../../load/export-dataset.js');
   const db = await openNamedStore(io, await configOf(io, options), { isBulk: true, asItIs: true });
   const progress = startProgress(io);
   try {
@@ -47,12 +36,9 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
     const [first] = tooLong;
     if (first === undefined) return;
     const more = tooLong.length === 1 ? '' : ` and ${groupDigits(tooLong.length - 1)} more`;
-    throw new CliFailure(
-      EXIT.precondition,
-      'export.too_long',
-      `the record ${first}${more} takes more than 1 MiB as a line`,
-      { help: 'all lines are written, but `load` refuses these: shorten the records first' },
-    );
+    const message = `the record ${first}${more} takes more than 1 MiB as a line`;
+    const help = 'all lines are written, but `load` refuses these: shorten the records first';
+    throw new CliFailure(EXIT.precondition, 'export.too_long', message, { help });
   } catch (error) {
     throw await storeFailure(error, 'run it again');
   } finally {
@@ -61,55 +47,39 @@ async function exportStore(io: CliIo, options: SettingFlags): Promise<void> {
   }
 }
 
-interface ExportPolicyOptions {
-  readonly output: string;
-}
+const FOLDER = takes({
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '-o, --output <folder>': required('folder for the files; those of an earlier export are replaced'),
+});
 
-interface Exporter {
-  readonly description: string;
-  readonly example: readonly [what: string, command: string];
-  readonly load: () => Promise<(rows: PolicyRows, policy: Policy) => Exported>;
-}
-
-const EXPORTERS: Readonly<Record<'rego' | 'cedar', Exporter>> = {
-  rego: {
-    description: 'write a policy as a bundle for Open Policy Agent: data, and rules that make the same decisions',
-    example: [
-      'a decision by Open Policy Agent',
+const rego = verb(FOLDER, (io, given) => exportPolicy(io, given, regoBundle), {
+  description: 'write a policy as a bundle for Open Policy Agent: data, and rules that make the same decisions',
+  examples: {
+    'a decision by Open Policy Agent':
       'bailiwick export rego policies -o bundle && opa eval --bundle bundle --input request.json data.bailiwick.allow',
-    ],
-    load: async () => (await import('../../export/rego-bundle.js')).regoBundle,
   },
-  cedar: {
-    description: 'write a policy for Cedar: policies, entities and a schema',
-    example: [
-      'the policies are valid under the schema',
-      'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
-    ],
-    load: async () => {
-      const { cedarPolicies } = await import('../../export/cedar-policies.js');
-      return (rows, { name, digest }) => cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` });
-    },
-  },
-};
+});
 
-function definePolicy(command: Command, { description, example, load }: Exporter, io: CliIo): void {
-  command
-    .description(description)
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('-o, --output <folder>', 'folder for the files; those of an earlier export are replaced'))
-    .action((policy: string, options: ExportPolicyOptions) => exportPolicy(io, { policy, load }, options));
-  withExamples(command, [example]);
+const cedar = verb(FOLDER, (io, given) => exportPolicy(io, given, cedarOf), {
+  description: 'write a policy for Cedar: policies, entities and a schema',
+  examples: {
+    'the policies are valid under the schema':
+      'bailiwick export cedar policies -o cedar && cedar validate --policies cedar/policies.cedar --schema cedar/schema.cedarschema',
+  },
+});
+
+function cedarOf(rows: PolicyRows, { name, digest }: Policy): Exported {
+  return cedarPolicies(rows, { about: `The policy ${name}, ${digest}.` });
 }
 
 async function exportPolicy(
   io: CliIo,
-  { policy: path, load }: Pick<Exporter, 'load'> & { readonly policy: string },
-  { output }: ExportPolicyOptions,
+  { policy: path, output }: Given<typeof FOLDER>,
+  make: (rows: PolicyRows, policy: Policy) => Exported,
 ): Promise<void> {
-  const [{ policyRows }, exporter] = await Promise.all([import('../../../engine/compiler.js'), load()]);
+  const { policyRows } = await import('../../../engine/compiler.js');
   const { policy } = await openPolicy(io, path);
-  const { files, unsaid } = exporter(policyRows(policy), policy);
+  const { files, unsaid } = make(policyRows(policy), policy);
   const inputs = pathsOf(io, [path]);
   for (const [name, pieces] of files) {
     const bytes = Buffer.concat(Array.from(pieces, (text) => Buffer.from(text)));
@@ -119,40 +89,26 @@ async function exportPolicy(
   await write(io.stdout, `not covered:\n${unsaid.map((line) => `  ${escapeText(line)}\n`).join('')}`);
 }
 
-interface ExportRlsOptions {
-  readonly table?: readonly string[];
-  readonly schema: string;
-}
+const RLS = takes({
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '--table <table=family>': repeated(
+    'table that the policy guards, and the family of its rows, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
+  ),
+  '--schema <name>': { about: 'schema for the tables and functions of the policy', usual: 'bailiwick' },
+});
 
-function defineRls(parent: Command, io: CliIo): void {
-  const command = parent
-    .command('rls')
-    .description('write a policy as row-level security for PostgreSQL, so that the database itself enforces it')
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .option(
-      '--table <table=family>',
-      'table that the policy guards, and the family of its rows, such as `invoice=invoice`; its namespaces are in the column `path`, or the one after a colon: `invoice:place=invoice`; may be repeated',
-      collect,
-    )
-    .option('--schema <name>', 'schema for the tables and functions of the policy', 'bailiwick')
-    .action((policy: string, options: ExportRlsOptions) => exportRls(io, policy, options));
-  withExamples(command, [
-    [
-      'a table of invoices in PostgreSQL',
+const rls = verb(RLS, exportRls, {
+  description: 'write a policy as row-level security for PostgreSQL, so that the database itself enforces it',
+  examples: {
+    'a table of invoices in PostgreSQL':
       'bailiwick export rls shop.json --table invoice=invoice | psql --set ON_ERROR_STOP=1',
-    ],
-    [
-      'the policy alone, for row-level security of your own that calls `bailiwick.may`',
+    'the policy alone, for row-level security of your own that calls `bailiwick.may`':
       'bailiwick export rls policies > policy.sql',
-    ],
-  ]);
-}
+  },
+});
 
-async function exportRls(io: CliIo, path: string, { table = [], schema }: ExportRlsOptions): Promise<void> {
-  const [{ rlsScript }, { policyRows }] = await Promise.all([
-    import('../../export/rls-script.js'),
-    import('../../../engine/compiler.js'),
-  ]);
+async function exportRls(io: CliIo, { policy: path, table = [], schema }: Given<typeof RLS>): Promise<void> {
+  const { policyRows } = await import('../../../engine/compiler.js');
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema))
     throw usage(
       `\`${schema}\` is not the name of a schema`,
@@ -185,3 +141,13 @@ async function exportRls(io: CliIo, path: string, { table = [], schema }: Export
   for (const text of rlsScript(policyRows(policy), { schema, tables, about }))
     if (!isClosed(io.stdout)) await write(io.stdout, text);
 }
+
+export const defineExport = verb({}, exportStore, {
+  settings: STORE_SETTINGS,
+  verbs: { rls, rego, cedar },
+  examples: {
+    'a copy of the embedded store': 'bailiwick export | gzip > records.jsonl.gz',
+    'from the embedded store to a PostgreSQL':
+      'bailiwick export | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
+  },
+});

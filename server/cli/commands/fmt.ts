@@ -1,34 +1,27 @@
 // `bailiwick fmt <dir>`: writes every policy file of a folder in one layout. Each file is replaced as a whole or not at
 // all. Files with mistakes are reported and left unchanged.
-import type { Command } from 'commander';
 import type { Diagnostic } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { addReport, EXIT, usage } from '../exit.js';
 import { atPolicy } from '../at-policy.js';
 import { pathFailure, replaceFile } from '../files.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples, withJson } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { type CliIo, pathOf, print, write } from '../io.js';
+import { formats } from '../options.js';
+import { renderDiagnostics } from '../render/diagnostics.js';
 import { paintFor } from '../render/terminal.js';
-import { count } from '../render/text.js';
+import { count, linesText } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-interface FmtOptions {
-  readonly check?: true;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<dir>': 'policy folder; with `--check` also `<revision>:<path>` in git',
+  '--check': 'write nothing; exit with 7 if a file would change, and name it',
+  ...formats(),
+});
 
-export function defineFmt(command: Command, io: CliIo): void {
-  command
-    .argument('<dir>', 'policy folder; with `--check` also `<revision>:<path>` in git')
-    .option('--check', 'write nothing; exit with 7 if a file would change, and name it')
-    .addOption(formatOption())
-    .action((dir: string, options: FmtOptions) => fmt(io, dir, options));
-  withExamples(command, [
-    ['in place', 'bailiwick fmt policies'],
-    ['in CI', 'bailiwick fmt policies --check'],
-  ]);
-  withJson(command, ['{"ok","changed":[path],"unchanged","diagnostics":[Diagnostic],"error"?}']);
-}
+export const defineFmt = verb(TAKES, fmt, {
+  examples: { 'in place': 'bailiwick fmt policies', 'in CI': 'bailiwick fmt policies --check' },
+  json: ['{"ok","changed":[path],"unchanged","diagnostics":[Diagnostic],"error"?}'],
+});
 
 interface FormattedFiles {
   /** Files that were changed, or with `--check` would be. */
@@ -41,7 +34,7 @@ interface FormattedFiles {
   readonly sources: ReadonlyMap<string, string>;
 }
 
-async function fmt(io: CliIo, dir: string, { check, format }: FmtOptions): Promise<void> {
+async function fmt(io: CliIo, { dir, check, format }: Given<typeof TAKES>): Promise<void> {
   const outcome = await atPolicy(io, dir, (content) => {
     // What git has was taken out into a folder that is removed again.
     if (content.kind === 'folder' && check !== true)
@@ -53,16 +46,14 @@ async function fmt(io: CliIo, dir: string, { check, format }: FmtOptions): Promi
   const refused = diagnostics.some(({ severity }) => severity === 'error');
   const ok = !refused && (check === undefined || changed.length === 0);
   io.setStatus(refused ? EXIT.policyInvalid : ok ? EXIT.ok : EXIT.differences);
-  if (format === 'json') {
-    const error = refused
-      ? { code: 'policy.invalid', message: 'files with mistakes were left as they are' }
-      : { code: 'policy.layout', message: 'files are not formatted' };
-    await writeJson(io, { ok, changed, unchanged, diagnostics, ...(ok ? {} : { error }) });
-    return;
-  }
-  const { renderDiagnostics } = await import('../render/diagnostics.js');
-  await write(io.stdout, renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')));
-  await write(io.stdout, changed.map((path) => `${escapeText(path)}\n`).join(''));
+  const error = refused
+    ? { code: 'policy.invalid', message: 'files with mistakes were left as they are' }
+    : { code: 'policy.layout', message: 'files are not formatted' };
+  await print(io, format, {
+    json: () => ({ ok, changed, unchanged, diagnostics, error: ok ? undefined : error }),
+    text: () => renderDiagnostics(diagnostics, outcome.sources, paintFor(io, 'stdout')) + linesText(changed),
+  });
+  if (format === 'json') return;
   const verb = check === undefined ? 'formatted' : 'to be formatted';
   const left = outcome.refused === 0 ? '' : `, ${groupDigits(outcome.refused)} with mistakes left unchanged`;
   await write(io.stderr, `${count(changed.length, 'file')} ${verb}, ${groupDigits(unchanged)} unchanged${left}\n`);

@@ -1,59 +1,46 @@
 // `bailiwick history <revision range>:<folder>`: when each right came and went, by which commit, and why.
-import type { Command } from 'commander';
 import { formatIdentity, SCOPES } from '../../../engine/index.js';
+import { creditsOf } from '../../policy/history/credit.js';
 import type { History, HistoryStep } from '../../policy/history/history.js';
+import { countChanges, NO_CHANGES, selectChanges } from '../../policy/history/select-changes.js';
 import { readIdentity, readNamespace, readScope, unknownPerson } from '../actor.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { collect, type Format, formatOption, withExamples, withJson } from '../options.js';
+import { formats } from '../options.js';
 import { paintFor } from '../render/terminal.js';
+import { type Given, repeated, takes, verb } from '../verb.js';
 
-interface HistoryOptions {
-  readonly person?: string;
-  readonly identity?: readonly string[];
-  readonly namespace?: string;
-  readonly scope?: readonly string[];
-  readonly cache?: string | false;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<range>': '`<revision>:<folder>` or `<after>..<newest>:<folder>` in git; or a folder, at `HEAD`',
+  '--person <name>': 'rights of a person, with all identities that any policy of the range names as theirs',
+  '--identity <identity>': repeated('rights of this identity, `provider:subject`; may be repeated'),
+  '--namespace <path>': 'rights that are in force in this namespace or below it',
+  '--scope <scope>': repeated('rights to this scope; may be repeated'),
+  '--cache <folder>': 'folder for computed results (default: `bailiwick` in the cache folder of the user)',
+  '--no-cache': 'compute everything, and keep nothing',
+  ...formats(),
+});
 
-export function defineHistory(command: Command, io: CliIo): void {
-  command
-    .argument('<range>', '`<revision>:<folder>` or `<after>..<newest>:<folder>` in git; or a folder, at `HEAD`')
-    .option('--person <name>', 'rights of a person, with all identities that any policy of the range names as theirs')
-    .option('--identity <identity>', 'rights of this identity, `provider:subject`; may be repeated', collect)
-    .option('--namespace <path>', 'rights that are in force in this namespace or below it')
-    .option('--scope <scope>', 'rights to this scope; may be repeated', collect)
-    .option('--cache <folder>', 'folder for computed results (default: `bailiwick` in the cache folder of the user)')
-    .option('--no-cache', 'compute everything, and keep nothing')
-    .addOption(formatOption())
-    .action((range: string, options: HistoryOptions) => history(io, range, options));
-  withExamples(command, [
-    ['every right that was gained or lost, since the first commit', 'bailiwick history main:policies'],
-    ['what changed since a release', 'bailiwick history v1..main:policies'],
-    [
-      'since when somebody may write, and who decided it',
+export const defineHistory = verb(TAKES, history, {
+  examples: {
+    'every right that was gained or lost, since the first commit': 'bailiwick history main:policies',
+    'what changed since a release': 'bailiwick history v1..main:policies',
+    'since when somebody may write, and who decided it':
       'bailiwick history policies --person ana-ito --scope resource:write',
-    ],
-    ['the commits that do not compile', `bailiwick history policies --format json | jq -r 'select(.fault) | .commit'`],
-  ]);
-  withJson(command, [
+    'the commits that do not compile': `bailiwick history policies --format json | jq -r 'select(.fault) | .commit'`,
+  },
+  json: [
     'one line for each row: {"commit","author","time","subject","compared","change":"gained"|"lost","row":Row,"reason"?,"by"?}',
     'Row is that of `diff`. `reason` is that of the grants among its causes. `compared` is the commit before, or null.',
     'For a merge, `by` lists the merged commits that made the change, [{"commit","author","time","subject"}]; empty if the merge did.',
     'Identities that begin or cease to exclude each other: {…,"change","exclusive":[Identity,Identity]} in place of `row`.',
     'A commit whose policy does not compile: {…,"fault":{"code","message","file","line","column","more"}}.',
     'A commit without the folder: {…,"fault":{"code":"policy.absent","message"}}; one that moved it: {…,"moved":{"from","to"}}.',
-  ]);
-}
+  ],
+});
 
-async function history(io: CliIo, range: string, options: HistoryOptions): Promise<void> {
-  const [{ withHistory }, { selectChanges, NO_CHANGES, countChanges }, { creditsOf }, render] = await Promise.all([
-    import('../open-history.js'),
-    import('../../policy/history/select-changes.js'),
-    import('../../policy/history/credit.js'),
-    import('../render/history.js'),
-  ]);
-  const { identity: named, namespace, scope, person, format } = options;
+async function history(io: CliIo, options: Given<typeof TAKES>): Promise<void> {
+  const [{ withHistory }, render] = await Promise.all([import('../open-history.js'), import('../render/history.js')]);
+  const { range, identity: named, namespace, scope, person, format } = options;
   const asked = named?.map((text) => formatIdentity(readIdentity(text))) ?? [];
   const scopes = scope === undefined ? null : new Set(scope.flatMap((text) => text.split(',')).map(readScope));
   const place = namespace === undefined ? null : readNamespace(namespace);

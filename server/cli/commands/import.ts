@@ -2,7 +2,6 @@
 // policy of their rules, proves that both decide alike, and only then writes it; it lists what was not imported.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { Argument, type Command } from 'commander';
 import { formatIdentity, groupDigits, isName } from '../../../engine/index.js';
 import {
   ForeignFault,
@@ -17,12 +16,13 @@ import { IMPORT_LIMITS } from '../../limits/command-line.js';
 import { readNamedFile } from '../../signing/named-file.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { writeInto } from '../files.js';
-import { type CliIo, namedFile, pathOf, pathsOf, write, writeLargeJson } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
+import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from '../io.js';
+import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { type Paint, paintFor } from '../render/terminal.js';
 import { count } from '../render/text.js';
 import { asFailure } from '../statement-flags.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
 type Importer = (files: readonly ForeignFile[]) => ImportedPolicy;
 
@@ -33,45 +33,28 @@ const IMPORTERS = {
   openfga: async () => (await import('../../import/openfga/import-openfga.js')).importOpenFga,
 } satisfies Readonly<Record<string, () => Promise<Importer>>>;
 
-type ImportKind = keyof typeof IMPORTERS;
-
 type Compared = Extract<Proof, { readonly kind: 'compared' }>;
 
-interface ImportFlags {
-  readonly output: string;
-  readonly name?: string;
-  readonly exitCode?: true;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<kind>': { about: 'tool that the rules are for', choices: ['kubernetes', 'github', 'casbin', 'openfga'] },
+  '<files...>': 'files with rules',
+  '-o, --output <folder>': required('new folder for the policy'),
+  '--name <name>': 'name of the policy (default: the name of the folder)',
+  '--exit-code': `end with ${String(EXIT.differences)} if a rule was not imported; the policy is written anyway`,
+  ...formats(),
+});
 
-export function defineImport(command: Command, io: CliIo): void {
-  command
-    .addArgument(new Argument('<kind>', 'tool that the rules are for').choices(Object.keys(IMPORTERS)))
-    .argument('<files...>', 'files with rules')
-    .addOption(requiredOption('-o, --output <folder>', 'new folder for the policy'))
-    .option('--name <name>', 'name of the policy (default: the name of the folder)')
-    .option(
-      '--exit-code',
-      `end with ${String(EXIT.differences)} if a rule was not imported; the policy is written anyway`,
-    )
-    .addOption(formatOption())
-    .action((kind: ImportKind, files: readonly string[], options: ImportFlags) =>
-      importPolicy(io, { kind, files }, options),
-    );
-  withExamples(command, [['the RBAC of a cluster', 'bailiwick import kubernetes rbac/*.yaml -o policies']]);
-  withJson(command, [
+export const defineImport = verb(TAKES, importPolicy, {
+  examples: { 'the RBAC of a cluster': 'bailiwick import kubernetes rbac/*.yaml -o policies' },
+  json: [
     '{"ok","kind","policy","snapshot","folder","files":[path],"counts":{"rules","families","roles","grants"},',
     '"unsaid":[{"file","line","rule","why"}],"notes":[text],"proof":{"questions","agreed","allowed"},"error"?}',
     '`unsaid`: each rule, or part of one, that was not imported. If the two sides disagree, nothing is written,',
     'and "disagreements":[{"question","scope","namespace","identities","source","policy"}] has the first ones.',
-  ]);
-}
+  ],
+});
 
-async function importPolicy(
-  io: CliIo,
-  { kind, files }: { readonly kind: ImportKind; readonly files: readonly string[] },
-  flags: ImportFlags,
-): Promise<void> {
+async function importPolicy(io: CliIo, { kind, files, ...flags }: Given<typeof TAKES>): Promise<Answer> {
   const [importer, { writePolicy }, { proveImport }] = await Promise.all([
     IMPORTERS[kind](),
     import('../../import/write-policy.js'),
@@ -100,23 +83,17 @@ async function importPolicy(
   const inputs = pathsOf(io, files);
   for (const [path, text] of written) await writeInto(io, { folder: flags.output, path, inputs }, Buffer.from(text));
   if (flags.exitCode === true && imported.unsaid.length > 0) io.setStatus(EXIT.differences);
-  if (flags.format === 'text') {
-    await write(io.stdout, renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')));
-    return;
-  }
   const { families, roles, grants, rules, unsaid, notes } = imported;
-  await writeLargeJson(io, [
-    ['ok', true],
-    ['kind', kind],
-    ['policy', name],
-    ['snapshot', proof.policy.digest],
-    ['folder', flags.output],
-    ['files', [...written.keys()]],
-    ['counts', { rules, families: families.length, roles: roles.length, grants: grants.length }],
-    ['unsaid', unsaid],
-    ['notes', notes],
-    ['proof', { questions: proof.questions, agreed: proof.questions, allowed: proof.allowed }],
-  ]);
+  const { questions, allowed } = proof;
+  return {
+    json: () => ({
+      ...{ ok: true, kind, policy: name, snapshot: proof.policy.digest, folder: flags.output },
+      files: [...written.keys()],
+      counts: { rules, families: families.length, roles: roles.length, grants: grants.length },
+      ...{ unsaid, notes, proof: { questions, agreed: questions, allowed } },
+    }),
+    text: () => renderImport(imported, { proof, folder: flags.output }, paintFor(io, 'stdout')),
+  };
 }
 
 async function readSources(io: CliIo, paths: readonly string[]): Promise<readonly ForeignFile[]> {

@@ -4,29 +4,28 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { codeOf } from '../../policy/policy-fault.js';
 import { basename, dirname, join } from 'node:path';
-import type { Command } from 'commander';
-import { isName } from '../../../engine/index.js';
 import { CliFailure, EXIT } from '../exit.js';
-import { type CliIo, pathOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples } from '../options.js';
+import { type CliIo, pathOf, print, write } from '../io.js';
+import { formats } from '../options.js';
+import { nameFrom } from '../name-from.js';
 import { escapeText } from '../render/escape.js';
+import { linesText } from '../render/text.js';
 import { schemaFiles, schemaLine } from './schema.js';
+import { type Given, takes, verb } from '../verb.js';
 
-export function defineInit(command: Command, io: CliIo): void {
-  command
-    .argument('[dir]', 'a folder that is empty or does not exist yet; hidden files may be in it', '.')
-    .addOption(formatOption())
-    .action((dir: string, options: { readonly format: Format }) => init(io, dir, options.format));
-  withExamples(command, [
-    ['a policy to begin with', 'bailiwick init policies'],
-    ['then check it', 'bailiwick check policies'],
-  ]);
-}
+const TAKES = takes({
+  '[dir]': { about: 'a folder that is empty or does not exist yet; hidden files may be in it', usual: '.' },
+  ...formats(),
+});
+
+export const defineInit = verb(TAKES, init, {
+  examples: { 'a policy to begin with': 'bailiwick init policies', 'then check it': 'bailiwick check policies' },
+});
 
 /** Where `schemaFiles` are. */
 const SCHEMAS = '.schema';
 
-async function init(io: CliIo, dir: string, format: Format): Promise<void> {
+async function init(io: CliIo, { dir, format }: Given<typeof TAKES>): Promise<void> {
   const folder = pathOf(io, dir);
   const unusable = (code: string, message: string): CliFailure =>
     new CliFailure(EXIT.usage, code, message, { help: 'name a folder that is empty or does not exist yet' });
@@ -50,14 +49,14 @@ async function init(io: CliIo, dir: string, format: Format): Promise<void> {
     throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { cause: error });
   }
   const paths = [...files.keys()];
-  if (format === 'json') await writeJson(io, { folder: dir, files: paths });
-  else await write(io.stdout, `${paths.join('\n')}\n`);
+  await print(io, format, { json: () => ({ folder: dir, files: paths }), text: () => linesText(paths) });
   if (format === 'text') await write(io.stderr, `next: bailiwick check ${escapeText(dir)}\n`);
 }
 
 /** The texts by path. `name` is the name of the folder. */
 function starterFiles(name: string): ReadonlyMap<string, string> {
-  const policyName = nameFor(name);
+  const made = nameFrom(name);
+  const policyName = made === null || /^[0-9.]+$/.test(made) ? 'policy' : made;
   const policies = new Map<string, string>([
     ['policy.yaml', `bailiwick: 1\nname: ${policyName}\nproviders:\n  orcid: { description: ORCID sign-in }\n`],
     [
@@ -82,15 +81,6 @@ function starterFiles(name: string): ReadonlyMap<string, string> {
     ...schemaFiles(),
     ['README.md', readme(policyName)],
   ]);
-}
-
-function nameFor(folder: string): string {
-  const name = folder
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replaceAll(/^[^a-z0-9]+|-+$/g, '')
-    .slice(0, 128);
-  return isName(name) && !/^[0-9.]+$/.test(name) ? name : 'policy';
 }
 
 function readme(name: string): string {

@@ -1,50 +1,36 @@
 // `bailiwick inspect <snapshot>`: facts and digests of a snapshot, or of what a folder compiles to.
-import type { Command } from 'commander';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { openListed, openStated } from '../open-policy.js';
-import { type Format, formatOption, withExamples, withJson } from '../options.js';
-import { escapeText } from '../render/escape.js';
-import { renderChecks, renderCounts } from '../render/text.js';
+import { formats } from '../options.js';
+import { linesText, renderChecks, renderCounts } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-interface InspectOptions {
-  readonly namespaces?: true;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<policy>': 'policy folder, snapshot file (`-` is stdin), or `<revision>:<path>` in git',
+  '--namespaces': 'also show the digest of each namespace, which changes only if a decision in it or below it changes',
+  ...formats(),
+});
 
-export function defineInspect(command: Command, io: CliIo): void {
-  command
-    .argument('<policy>', 'policy folder, snapshot file (`-` is stdin), or `<revision>:<path>` in git')
-    .option(
-      '--namespaces',
-      'also show the digest of each namespace, which changes only if a decision in it or below it changes',
-    )
-    .addOption(formatOption())
-    .action((policy: string, options: InspectOptions) => inspect(io, policy, options));
-  withExamples(command, [
-    ['what a file holds', 'bailiwick inspect snapshot.json'],
-    [
-      'which subtrees two policies decide differently',
+export const defineInspect = verb(TAKES, inspect, {
+  examples: {
+    'what a file holds': 'bailiwick inspect snapshot.json',
+    'which subtrees two policies decide differently':
       'diff <(bailiwick inspect old.json --namespaces) <(bailiwick inspect new.json --namespaces)',
-    ],
-  ]);
-  withJson(command, [
+  },
+  json: [
     '{"policy","format","snapshot","decisions","counts":{"identities","roles","grants","namespaces"},',
     '"checks":{"guardrails":{"count","digest"},"people":{…},"tests":{…}} or null in format 1,',
     '"namespaces"?:[{"namespace","digest"}]}',
-  ]);
-}
+  ],
+});
 
-async function inspect(io: CliIo, path: string, { namespaces, format }: InspectOptions): Promise<void> {
+async function inspect(io: CliIo, { policy: path, namespaces }: Given<typeof TAKES>): Promise<Answer> {
   const { policy, namespaces: listed } =
     namespaces === undefined ? { ...(await openStated(io, path)), namespaces: null } : await openListed(io, path);
   const { name, digest, decisions, counts, checks } = policy;
-  if (format === 'json') {
-    const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts, checks };
-    await writeJson(io, listed === null ? facts : { ...facts, namespaces: listed });
-    return;
-  }
+  const facts = { policy: name, format: policy.format, snapshot: digest, decisions, counts, checks };
   const lines = [
-    `policy    ${escapeText(name)}`,
+    `policy    ${name}`,
     `format    ${String(policy.format)}`,
     `snapshot  ${digest}`,
     `decisions ${decisions}`,
@@ -52,5 +38,5 @@ async function inspect(io: CliIo, path: string, { namespaces, format }: InspectO
     renderChecks(checks),
     ...(listed ?? []).map((entry) => `${entry.digest} ${entry.namespace}`),
   ];
-  await write(io.stdout, `${lines.join('\n')}\n`);
+  return { json: () => ({ ...facts, namespaces: listed ?? undefined }), text: () => linesText(lines) };
 }

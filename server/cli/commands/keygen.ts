@@ -1,51 +1,40 @@
 // `bailiwick keygen -o <file>`: a key pair for signing snapshots (engine/README.md "Publication statements").
 import { basename } from 'node:path';
-import type { Command } from 'commander';
-import { formatPublicKey, isName, keyIdOf } from '../../../engine/index.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples, requiredOption } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { formatPublicKey, keyIdOf } from '../../../engine/index.js';
+import { makeKeyPair } from '../../signing/ed25519.js';
+import { writeKeyPair } from '../../signing/key-file.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
+import { formats } from '../options.js';
+import { linesText } from '../render/text.js';
+import { nameFrom } from '../name-from.js';
 import { asFailure } from '../statement-flags.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface KeygenOptions {
-  readonly output: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '-o, --output <file>': required(
+    'file for the private key, readable by its owner only; the public key goes to `<file>.pub`',
+  ),
+  ...formats(),
+});
 
-export function defineKeygen(command: Command, io: CliIo): void {
-  command
-    .addOption(
-      requiredOption(
-        '-o, --output <file>',
-        'file for the private key, readable by its owner only; the public key goes to `<file>.pub`',
-      ),
-    )
-    .addOption(formatOption())
-    .action((options: KeygenOptions) => keygen(io, options));
-  withExamples(command, [
-    ['a key for releases; what it prints goes into a keyring', 'bailiwick keygen -o release.key'],
-    ['the same key, shown by another tool', 'openssl pkey -pubin -in release.key.pub -text'],
-  ]);
-}
+export const defineKeygen = verb(TAKES, keygen, {
+  examples: {
+    'a key for releases; what it prints goes into a keyring': 'bailiwick keygen -o release.key',
+    'the same key, shown by another tool': 'openssl pkey -pubin -in release.key.pub -text',
+  },
+});
 
-async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<void> {
-  const [{ makeKeyPair }, { writeKeyPair }] = await Promise.all([
-    import('../../signing/ed25519.js'),
-    import('../../signing/key-file.js'),
-  ]);
+async function keygen(io: CliIo, { output }: Given<typeof TAKES>): Promise<Answer> {
   const pair = makeKeyPair();
   await asFailure(writeKeyPair(namedFile(io, output), pair));
   const keyId = keyIdOf(pair.publicKey);
   const publicKey = formatPublicKey(pair.publicKey);
   const publicKeyFile = `${output}.pub`;
-  const name = nameOf(output, isName);
-  if (format === 'json') {
-    await writeJson(io, { keyId, name, file: output, publicKeyFile, publicKey });
-    return;
-  }
+  // So that the keys of a keyring have different names: `keys/Ana.key` is `ana`.
+  const name = nameFrom(basename(output).replace(/\.(?:key|pem)$/i, '')) ?? 'key';
   const lines = [
-    `private key ${escapeText(output)} (keep it secret: whoever has it can sign)`,
-    `public key  ${escapeText(publicKeyFile)}`,
+    `private key ${output} (keep it secret: whoever has it can sign)`,
+    `public key  ${publicKeyFile}`,
     `key id      ${keyId}`,
     '',
     'In a keyring, which `verify --keyring` reads:',
@@ -54,16 +43,5 @@ async function keygen(io: CliIo, { output, format }: KeygenOptions): Promise<voi
     `  - name: ${name}`,
     `    publicKey: ${publicKey}`,
   ];
-  await write(io.stdout, `${lines.join('\n')}\n`);
-}
-
-/** A name made from the file's name, so that the keys of a keyring have different names: `keys/Ana.key` is `ana`. */
-function nameOf(file: string, isName: (text: string) => boolean): string {
-  const name = basename(file)
-    .replace(/\.(?:key|pem)$/i, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+/, '')
-    .slice(0, 128);
-  return isName(name) ? name : 'key';
+  return { json: () => ({ keyId, name, file: output, publicKeyFile, publicKey }), text: () => linesText(lines) };
 }

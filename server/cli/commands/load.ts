@@ -1,57 +1,46 @@
 // `bailiwick load <dataset>`: records into the store, one JSON object a line; bad lines are reported and skipped, the
 // others are stored (docs/datasets.md).
-import type { Command } from 'commander';
 import { groupDigits, instantOf } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
-import { sqlStateOf } from '../../db/failures.js';
+import { sqlStateOf, toStoreError } from '../../db/failures.js';
+import { LOAD_LIMITS } from '../../limits/records.js';
+import { isWorthTidying, tidyStore } from '../../load/tidy-store.js';
 import type { LoadCounts, LoadProgress, LoadReport } from '../../load/load-dataset.js';
 import type { SkippedLine } from '../../load/record-line.js';
 import { EXIT } from '../exit.js';
 import { inputSize, openInput, readLines } from '../files.js';
-import { type CliIo, isClosed, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, isClosed, write } from '../io.js';
 import { openNamedStore, type OpenStoreOptions, storeFailure } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withStore } from '../options.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import type { SettingFlags } from '../../config/index.js';
+import { makeOperatorRecorder } from '../record-operator.js';
 import { escapeText } from '../render/escape.js';
 import { type Progress, startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type LoadOptions = SettingFlags & {
-  readonly replace?: true;
-  readonly dryRun?: true;
-  readonly unchecked?: true;
-  readonly format: Format;
-};
+const TAKES = takes({
+  '<dataset>': 'JSON Lines file with lines of at most 1 MiB; `-` is stdin',
+  '--replace': 'let a line replace a stored record with the same id (default: such a line is an error)',
+  '--dry-run': 'report what would be loaded and every faulty line, and store nothing; the store must exist',
+  '--unchecked':
+    'skip the checks of templates, of records against the schemas of templates, and of where referenced records are',
+  ...formats(),
+});
 
-export function defineLoad(command: Command, io: CliIo): void {
-  command
-    .argument('<dataset>', 'JSON Lines file with lines of at most 1 MiB; `-` is stdin')
-    .option('--replace', 'let a line replace a stored record with the same id (default: such a line is an error)')
-    .option('--dry-run', 'report what would be loaded and every faulty line, and store nothing; the store must exist')
-    .option(
-      '--unchecked',
-      'skip the checks of templates, of records against the schemas of templates, and of where referenced records are',
-    )
-    .addOption(formatOption())
-    .action((dataset: string, options: LoadOptions) => load(io, dataset, options));
-  withStore(command);
-  withExamples(command, [
-    ['a file into the embedded store', 'bailiwick load records.jsonl'],
-    ['what is wrong with a file, before anything is stored', 'bailiwick load --dry-run records.jsonl'],
-    [
-      'from another program, into an external PostgreSQL',
+export const defineLoad = verb(TAKES, load, {
+  settings: STORE_SETTINGS,
+  examples: {
+    'a file into the embedded store': 'bailiwick load records.jsonl',
+    'what is wrong with a file, before anything is stored': 'bailiwick load --dry-run records.jsonl',
+    'from another program, into an external PostgreSQL':
       'zcat records.jsonl.gz | DATABASE_URL=postgres://db.example.org/bailiwick bailiwick load -',
-    ],
-    ['one line', `echo '{"family":"resource","namespace":"/labs/optics","name":"lens"}' | bailiwick load -`],
-  ]);
-}
+    'one line': `echo '{"family":"resource","namespace":"/labs/optics","name":"lens"}' | bailiwick load -`,
+  },
+});
 
-async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<void> {
-  const [{ loadDataset }, { LOAD_LIMITS }, audit] = await Promise.all([
-    import('../../load/load-dataset.js'),
-    import('../../limits/records.js'),
-    import('../record-operator.js'),
-  ]);
+async function load(io: CliIo, { dataset, ...options }: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
+  const { loadDataset } = await import('../../load/load-dataset.js');
   const config = await configOf(io, options);
   const input = await openInput(io, dataset);
   const size = await inputSize(io, dataset);
@@ -61,7 +50,7 @@ async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<v
     throw error;
   });
   const started = Date.now();
-  const record = audit.makeOperatorRecorder(instantOf(started));
+  const record = makeOperatorRecorder(instantOf(started));
   const progress = startProgress(io);
   try {
     const report = await loadDataset(db, readLines(input, LOAD_LIMITS.lineBytes), {
@@ -83,8 +72,10 @@ async function load(io: CliIo, dataset: string, options: LoadOptions): Promise<v
     if (report.bad > 0) io.setStatus(EXIT.usage);
     if (options.unchecked === true) await write(io.stderr, UNCHECKED);
     const result = { ...report, dryRun: options.dryRun === true };
-    if (options.format === 'json') await writeJson(io, toJson(result, badLinesText(report)));
-    else await write(io.stdout, `${loadReportText(result)}\n`);
+    return {
+      json: () => toJson(result, badLinesText(report)),
+      text: () => `${loadReportText(result)}\n`,
+    };
   } catch (error) {
     throw await storeFailure(error, 'run it again: it continues where it stopped');
   } finally {
@@ -102,10 +93,6 @@ async function refresh(
   io: CliIo,
   { db, report, progress }: { readonly db: Database; readonly report: LoadCounts; readonly progress: Progress },
 ): Promise<void> {
-  const [{ isWorthTidying, tidyStore }, { toStoreError }] = await Promise.all([
-    import('../../load/tidy-store.js'),
-    import('../../db/failures.js'),
-  ]);
   if (!isWorthTidying(report)) return;
   progress.phase('tidying the store');
   try {
@@ -123,8 +110,8 @@ function faultText(dataset: string, fault: SkippedLine): string {
 }
 
 function toJson(report: LoadReport & { readonly dryRun: boolean }, message: string): object {
-  if (report.bad === 0) return { ok: true, ...report };
-  return { ok: false, ...report, error: { code: 'load.bad_lines', message } };
+  const ok = report.bad === 0;
+  return { ok, ...report, error: ok ? undefined : { code: 'load.bad_lines', message } };
 }
 
 /** `size` in bytes; null if it is unknown. */
@@ -148,12 +135,12 @@ function loadReportText(report: LoadReport & { readonly dryRun: boolean }): stri
   const done = report.dryRun ? 'would be ' : '';
   const parts = [
     `${groupDigits(report.loaded)} ${done}loaded`,
-    report.replaced === 0 ? '' : `${groupDigits(report.replaced)} ${done}replaced`,
-    report.unchanged === 0 ? '' : `${groupDigits(report.unchanged)} unchanged`,
-    report.implied === 0 ? '' : `${count(report.implied, 'namespace')} ${done}created`,
-    report.bad === 0 ? '' : badLinesText(report),
+    report.replaced > 0 && `${groupDigits(report.replaced)} ${done}replaced`,
+    report.unchanged > 0 && `${groupDigits(report.unchanged)} unchanged`,
+    report.implied > 0 && `${count(report.implied, 'namespace')} ${done}created`,
+    report.bad > 0 && badLinesText(report),
   ];
-  const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== '').join(', ')}`;
+  const counts = `${count(report.lines, 'line')}: ${parts.filter((part) => part !== false).join(', ')}`;
   return report.dryRun ? `${counts}\ndry run: nothing was stored` : counts;
 }
 

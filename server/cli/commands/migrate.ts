@@ -1,40 +1,34 @@
 // `bailiwick migrate`: brings the store's schema up to this version, and gives namespaces partitions.
-import { type Command, Option } from 'commander';
 import { canonicalize, type NamespacePath, parentOf, pathFaultText, ROOT } from '../../../engine/index.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
 import { announceStore, sayWait } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { usage } from '../exit.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
 import { PARTITION_LIMITS } from '../../limits/store.js';
 import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type MigrateOptions = SettingFlags & { readonly format: Format; readonly partitions?: string };
+const TAKES = takes({
+  ...formats(),
+  '--partitions <namespaces>': `top-level namespaces whose records get a table each, separated by commas (PostgreSQL only, ${String(PARTITION_LIMITS.namespaces)} at most). Copies all records and replaces the list before`,
+});
 
-export function defineMigrate(command: Command, io: CliIo): void {
-  command
-    .addOption(formatOption())
-    .addOption(
-      new Option(
-        '--partitions <namespaces>',
-        `top-level namespaces whose records get a table each, separated by commas (PostgreSQL only, ${String(PARTITION_LIMITS.namespaces)} at most). Copies all records and replaces the list before`,
-      ),
-    )
-    .action((options: MigrateOptions) => migrateStore(io, options));
-  withStore(command);
-  withJson(command, [
+export const defineMigrate = verb(TAKES, migrateStore, {
+  settings: STORE_SETTINGS,
+  examples: {
+    'the embedded store': 'bailiwick migrate --data-dir /var/lib/bailiwick',
+    'an external PostgreSQL': 'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick migrate',
+    'two namespaces with millions of records each': 'bailiwick migrate --partitions /europe,/asia',
+  },
+  json: [
     '{"applied":[string],"partitioned"?:boolean}',
     'applied: the migrations that were run; partitioned: with --partitions, whether the records were copied',
-  ]);
-  withExamples(command, [
-    ['the embedded store', 'bailiwick migrate --data-dir /var/lib/bailiwick'],
-    ['an external PostgreSQL', 'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick migrate'],
-    ['two namespaces with millions of records each', 'bailiwick migrate --partitions /europe,/asia'],
-  ]);
-}
+  ],
+});
 
-async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
+async function migrateStore(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const config = await configOf(io, options);
   const store = storeOf(config);
   const say = announceStore(io, config);
@@ -55,15 +49,14 @@ async function migrateStore(io: CliIo, options: MigrateOptions): Promise<void> {
     await say();
     const applied = await migrate(database);
     const partitioned = namespaces === null ? null : await partition(database, namespaces);
-    if (options.format === 'json') {
-      await writeJson(io, { applied, ...(partitioned === null ? {} : { partitioned }) });
-      return;
-    }
     const said = [
       ...(applied.length === 0 ? [] : [`${applied.join('\n')}\n${count(applied.length, 'migration')} applied\n`]),
       ...(partitioned === true ? [partitionedText(namespaces ?? [])] : []),
     ];
-    await write(io.stdout, said.length === 0 ? 'the store is up to date\n' : said.join(''));
+    return {
+      json: () => ({ applied, partitioned: partitioned ?? undefined }),
+      text: () => (said.length === 0 ? 'the store is up to date\n' : said.join('')),
+    };
   } finally {
     await database.close();
   }

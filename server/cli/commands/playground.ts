@@ -1,31 +1,27 @@
 // `bailiwick playground [policy] -o <file>`: a page in which a policy is read, changed and asked, without a server.
-import type { Command } from 'commander';
 import { atPolicy } from '../at-policy.js';
 import { pathFailure, writeWhole } from '../files.js';
-import { type CliIo, pathOf, pathsOf, write, writeJson } from '../io.js';
-import { type Format, formatOption, requiredOption, withExamples, withJson } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { type CliIo, pathOf, pathsOf, print, write } from '../io.js';
+import { formats } from '../options.js';
+import { pageWith } from '../page.js';
+import { linesText } from '../render/text.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface PlaygroundOptions {
-  readonly output: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '[policy]': 'policy folder to put into the page, or `<revision>:<path>` in git',
+  '-o, --output <file>': required('the HTML file; `-` is stdout'),
+  ...formats(),
+});
 
-export function definePlayground(command: Command, io: CliIo): void {
-  command
-    .argument('[policy]', 'policy folder to put into the page, or `<revision>:<path>` in git')
-    .addOption(requiredOption('-o, --output <file>', 'the HTML file; `-` is stdout'))
-    .addOption(formatOption())
-    .action((policy: string | undefined, options: PlaygroundOptions) => playground(io, policy, options));
-  withExamples(command, [
-    ['to open in a browser', 'bailiwick playground policies -o playground.html'],
-    ['with the shipped example alone', 'bailiwick playground -o playground.html'],
-  ]);
-  withJson(command, ['{"ok","file","files"}; `files`: how many files of the policy are in it']);
-}
+export const definePlayground = verb(TAKES, playground, {
+  examples: {
+    'to open in a browser': 'bailiwick playground policies -o playground.html',
+    'with the shipped example alone': 'bailiwick playground -o playground.html',
+  },
+  json: ['{"ok","file","files"}; `files`: how many files of the policy are in it'],
+});
 
-async function playground(io: CliIo, policy: string | undefined, { output, format }: PlaygroundOptions): Promise<void> {
-  const { pageWith } = await import('../page.js');
+async function playground(io: CliIo, { policy, output, format }: Given<typeof TAKES>): Promise<void> {
   const files = policy === undefined ? [] : await filesOf(io, policy);
   const page = Buffer.from(await pageWith('playground', policy === undefined ? null : { name: policy, files }));
   if (output === '-') {
@@ -33,10 +29,10 @@ async function playground(io: CliIo, policy: string | undefined, { output, forma
     return;
   }
   await writeWhole(pathOf(io, output), page, { shown: output, inputs: pathsOf(io, [policy]) });
-  if (format === 'json') await writeJson(io, { ok: true, file: output, files: files.length });
-  else {
-    await write(io.stdout, `wrote ${escapeText(output)}: open it in a browser\n`);
-  }
+  await print(io, format, {
+    json: () => ({ ok: true, file: output, files: files.length }),
+    text: () => linesText([`wrote ${output}: open it in a browser`]),
+  });
 }
 
 /** The folder's files as they are: mistakes in them are what the page shows. */

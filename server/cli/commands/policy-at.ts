@@ -1,45 +1,36 @@
 // `bailiwick policy-at <instant>`: which policy was in force then, by what the audit log says.
-import type { Command } from 'commander';
 import { formatInstant, type Instant, parseInstant } from '../../../engine/index.js';
-import type { InForce } from '../../audit/in-force.js';
+import type { SettingFlags } from '../../config/index.js';
+import { type InForce, policiesInForce } from '../../audit/in-force.js';
 import { membersOf, textOf, textsOf } from '../answer-members.js';
-import { folderOf, LOG_SETTINGS, malformedLines } from '../audit-log.js';
+import { folderOf, LOG_SETTINGS, logFailure, malformedLines } from '../audit-log.js';
 import { addReport, CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, instantOption, withExamples, withJson, withSettings } from '../options.js';
-import { escapeText } from '../render/escape.js';
+import { formats, instantOption } from '../options.js';
+import { linesText } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-interface PolicyAtOptions {
-  readonly log?: string;
-  readonly config?: string;
-  readonly dataDir?: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<instant>': 'time to ask about, as RFC 3339',
+  '--log <folder>': 'folder of the audit log (default: the one of the settings)',
+  ...formats(),
+});
 
-export function definePolicyAt(command: Command, io: CliIo): void {
-  command
-    .argument('<instant>', 'time to ask about, as RFC 3339')
-    .option('--log <folder>', 'folder of the audit log (default: the one of the settings)')
-    .addOption(formatOption())
-    .action((instant: string, options: PolicyAtOptions) => policyAt(io, instant, options));
-  withSettings(command, LOG_SETTINGS);
-  withExamples(command, [
-    ['the policy of last new year, and who stood behind it', 'bailiwick policy-at 2027-01-01T00:00:00Z'],
-    [
-      'its commits, if the policy is in git',
-      `bailiwick find $(bailiwick policy-at 2027-01-01T00:00:00Z --format json | jq -r '.logs[0].snapshot') main:policies`,
-    ],
-  ]);
-  withJson(command, [
+export const definePolicyAt = verb(TAKES, policyAt, {
+  settings: LOG_SETTINGS,
+  examples: {
+    'the policy of last new year, and who stood behind it': 'bailiwick policy-at 2027-01-01T00:00:00Z',
+    'its commits, if the policy is in git': `bailiwick find $(bailiwick policy-at 2027-01-01T00:00:00Z --format json | jq -r '.logs[0].snapshot') main:policies`,
+  },
+  json: [
     '{"at","logs":[{"log","snapshot","since","until","seq","operation","policy"?,"firstSeq","lastEvent","verifies"}]}',
     'One for each log. `snapshot` is null if no policy was in force or none is known; `until` is null if it was in force at the end of the log.',
     '`policy` says where it came from and who stood behind it, as in the event `seq` of the log.',
-  ]);
-}
+  ],
+});
 
-async function policyAt(io: CliIo, text: string, flags: PolicyAtOptions): Promise<void> {
-  const { policiesInForce } = await import('../../audit/in-force.js');
-  const at = await instantOption(text, '<instant>');
+async function policyAt(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
+  const at = instantOption(flags.instant, '<instant>');
   const { logs, malformed } = await policiesInForce(await folderOf(io, flags.log, { flags }), at);
   if (logs.length === 0)
     throw new CliFailure(EXIT.integrity, 'audit.absent', 'the audit log has no event', {
@@ -56,7 +47,7 @@ function notIntact(logs: readonly InForce[]): CliFailure | null {
   const damaged = logs.filter(({ fault }) => fault !== null).map(({ log }) => log);
   if (damaged.length === 0) return null;
   const message = `the event of ${damaged.join(', ')} that says this does not verify`;
-  return new CliFailure(EXIT.integrity, 'audit.faults', message, { help: 'run `bailiwick audit verify`' });
+  return logFailure(message);
 }
 
 /** The snapshot that decided; null if there was none, or nothing is known. */
@@ -83,24 +74,22 @@ function inForceJson(found: InForce): object {
 function inForceText(found: InForce, at: Instant): string {
   const { log, event, ended, first, last } = found;
   const snapshot = snapshotOf(found);
+  const stopped = event?.operation === 'gateway.stop';
   const lines = [
-    ...(event === null
-      ? [`nothing is known: its first event ${first.seq === 1 ? '' : 'in these files '}is of ${first.time}`]
-      : snapshot === null
-        ? [
-            event.operation === 'gateway.stop'
-              ? `nothing: the gateway stopped at ${event.time}`
-              : 'no snapshot: local mode',
-          ]
-        : [`snapshot ${snapshot}`, `in force since ${event.time}${ended === null ? '' : ` until ${ended.time}`}`]),
-    ...(event === null && first.seq > 1 ? ['older files are elsewhere: name their folder with --log'] : []),
+    event === null &&
+      `nothing is known: its first event ${first.seq === 1 ? '' : 'in these files '}is of ${first.time}`,
+    event === null && first.seq > 1 && 'older files are elsewhere: name their folder with --log',
+    stopped && `nothing: the gateway stopped at ${event.time}`,
+    event !== null && snapshot === null && !stopped && 'no snapshot: local mode',
+    snapshot !== null && `snapshot ${snapshot}`,
+    snapshot !== null && `in force since ${event?.time ?? ''}${ended === null ? '' : ` until ${ended.time}`}`,
     ...(snapshot === null ? [] : policyLines(event?.policy)),
-    ...(event === null ? [] : [`event ${String(event.seq)} (${event.operation})`]),
-    ...(ended === null && isBefore(last.time, at)
-      ? [`the last event of this log is of ${last.time}; it says nothing of later`]
-      : []),
+    event !== null && `event ${String(event.seq)} (${event.operation})`,
+    ended === null &&
+      isBefore(last.time, at) &&
+      `the last event of this log is of ${last.time}; it says nothing of later`,
   ];
-  return `${escapeText(log)}\n${lines.map((line) => `  ${escapeText(line)}\n`).join('')}`;
+  return linesText([log, ...lines.map((line) => line !== false && `  ${line}`)]);
 }
 
 function isBefore(time: string, at: Instant): boolean {

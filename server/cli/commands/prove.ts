@@ -1,49 +1,34 @@
 // `bailiwick prove <policy>`: a proof that one identity holds a scope, or does not, that needs no policy to be checked.
-import type { Command } from 'commander';
 import { readIdentity, readNamespace, requireScope } from '../actor.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, pathOf, pathsOf, write } from '../io.js';
+import { type Answer, type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { openPolicy } from '../open-policy.js';
-import { type Format, formatOption, instantOption, requiredOption, withExamples, withJson } from '../options.js';
+import { formats, instantOption } from '../options.js';
+import { type Given, required, takes, verb } from '../verb.js';
 
-interface ProveOptions {
-  readonly identity: string;
-  readonly scope: string;
-  readonly namespace: string;
-  readonly at?: string;
-  readonly output?: string;
-  readonly format: Format;
-}
+const TAKES = takes({
+  '<policy>': 'policy folder, snapshot file, or `<revision>:<path>` in git',
+  '--identity <identity>': required('identity that the proof is about, as `provider:subject`'),
+  '--scope <scope>': required('scope that the proof is about, such as `resource:read`'),
+  '--namespace <path>': required('namespace that the proof is about: any path, whether or not a grant names it'),
+  '--at <instant>': 'time that the proof is about, as RFC 3339 (default: now)',
+  '-o, --output <file>': 'file for the proof (default: stdout)',
+  ...formats(),
+});
 
-export function defineProve(command: Command, io: CliIo): void {
-  command
-    .argument('<policy>', 'policy folder, snapshot file, or `<revision>:<path>` in git')
-    .addOption(requiredOption('--identity <identity>', 'identity that the proof is about, as `provider:subject`'))
-    .addOption(requiredOption('--scope <scope>', 'scope that the proof is about, such as `resource:read`'))
-    .addOption(
-      requiredOption(
-        '--namespace <path>',
-        'namespace that the proof is about: any path, whether or not a grant names it',
-      ),
-    )
-    .option('--at <instant>', 'time that the proof is about, as RFC 3339 (default: now)')
-    .option('-o, --output <file>', 'file for the proof (default: stdout)')
-    .addOption(formatOption())
-    .action((policy: string, options: ProveOptions) => prove(io, policy, options));
-  withExamples(command, [
-    [
-      'for somebody who has only the access root',
+export const defineProve = verb(TAKES, prove, {
+  examples: {
+    'for somebody who has only the access root':
       'bailiwick prove snapshot.json --identity orcid:0000-0001 --scope resource:read --namespace /beamlines/amx -o ann.proof',
-    ],
-    ['what they run', 'bailiwick check-proof ann.proof --root sha256:…'],
-  ]);
-  withJson(command, [
+    'what they run': 'bailiwick check-proof ann.proof --root sha256:…',
+  },
+  json: [
     '{"root","size","identity","scope","namespace","at","holds","proof":{…}}, which is the proof (docs/proofs.md).',
     '`holds` is false for a proof that the identity does not hold the scope.',
-  ]);
-}
+  ],
+});
 
-async function prove(io: CliIo, path: string, options: ProveOptions): Promise<void> {
+async function prove(io: CliIo, { policy: path, output, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const [{ proveAccess }, { noteOnPlace, notesOn, renderAccessProof }] = await Promise.all([
     import('../../signing/access-proof.js'),
     import('../render/answers.js'),
@@ -51,15 +36,14 @@ async function prove(io: CliIo, path: string, options: ProveOptions): Promise<vo
   const asked = {
     identity: readIdentity(options.identity),
     namespace: readNamespace(options.namespace),
-    at: await instantOption(options.at),
+    at: instantOption(options.at),
   };
   const { policy } = await openPolicy(io, path, 'study');
   const question = { ...asked, scope: requireScope(policy, options.scope) };
   const proof = proveAccess(policy, question);
   const text = `${JSON.stringify(proof)}\n`;
-  const { output, format } = options;
   await write(io.stderr, notesOn(policy, [question.identity]) + noteOnPlace(policy, question.namespace));
   if (output !== undefined)
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs: pathsOf(io, [path]) });
-  await write(io.stdout, output === undefined || format === 'json' ? text : renderAccessProof(proof));
+  return { json: () => proof, text: () => (output === undefined ? text : renderAccessProof(proof)) };
 }

@@ -1,7 +1,6 @@
 // `bailiwick publish <snapshot>`: makes a snapshot that was verified as a whole, with its statement, the one that
 // gateways serve if they share a store or follow a directory.
-import type { Command } from 'commander';
-import { decodeStatement, formatInstant, PAYLOAD_TYPE, type Policy } from '../../../engine/index.js';
+import { formatInstant, type Policy } from '../../../engine/index.js';
 import { eventPolicy } from '../../audit/provenance.js';
 import { type SettingFlags, storeOf } from '../../config/index.js';
 import { systemClock } from '../../lib/ports.js';
@@ -9,81 +8,67 @@ import { storedActivations } from '../../policy/store/activations.js';
 import { storedSnapshots } from '../../policy/store/stored-snapshots.js';
 import { parseEnvelope, statementAt, statementPathOf } from '../../signing/statement-file.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { openStated } from '../open-policy.js';
 import { withNamedStore } from '../open-store.js';
-import { configOf, type Format, formatOption, withExamples, withJson, withStore } from '../options.js';
+import { configOf, formats, STORE_SETTINGS } from '../options.js';
 import { type Publication, publishToDirectory } from '../publish-to-directory.js';
 import { accountName, makeOperatorRecorder } from '../record-operator.js';
-import { escapeText } from '../render/escape.js';
-import { asFailure, statementJson } from '../statement-flags.js';
+import { linesText } from '../render/text.js';
+import { asFailure, requireStatement, statementJson } from '../statement-flags.js';
+import { type Given, takes, verb } from '../verb.js';
 
-export function definePublish(command: Command, io: CliIo): void {
-  command
-    .argument('<snapshot>', 'snapshot file; it is verified first')
-    .option(
-      '--to <folder>',
-      'directory store, which is created if it does not exist (default: the store of the gateways)',
-    )
-    .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)')
-    .addOption(formatOption())
-    .action((snapshot: string, options: PublishOptions) => publish(io, snapshot, options));
-  withStore(command);
-  withExamples(command, [
-    [
-      'to every gateway on an external PostgreSQL, at once',
+const TAKES = takes({
+  '<snapshot>': 'snapshot file; it is verified first',
+  '--to <folder>': 'directory store, which is created if it does not exist (default: the store of the gateways)',
+  '--statement <file>': 'the signed statement (default: `<snapshot>.dsse.json`, if there is one)',
+  ...formats(),
+});
+
+export const definePublish = verb(TAKES, publish, {
+  settings: STORE_SETTINGS,
+  examples: {
+    'to every gateway on an external PostgreSQL, at once':
       'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick publish snapshot.json',
-    ],
-    ['with the statement beside it', 'bailiwick publish snapshot.json --to /srv/policies'],
-    ['a gateway that takes its policy from this directory', 'bailiwick serve --policy-directory /srv/policies'],
-  ]);
-  withJson(command, [
+    'with the statement beside it': 'bailiwick publish snapshot.json --to /srv/policies',
+    'a gateway that takes its policy from this directory': 'bailiwick serve --policy-directory /srv/policies',
+  },
+  json: [
     '{"policy","snapshot","change":"published"|"unchanged","statement":{…}|null} and "directory" with `--to`, else "generation".',
-  ]);
-}
-
-interface PublishOptions extends SettingFlags {
-  readonly to?: string;
-  readonly statement?: string;
-  readonly format: Format;
-}
+  ],
+});
 
 /**
  * Throws `CliFailure`: 2 for wrong flags or files, 6 if it may not follow what is there, 8 if it is not intact, 9 for
  * an expired statement.
  */
-async function publish(io: CliIo, path: string, options: PublishOptions): Promise<void> {
+async function publish(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
   const { to } = options;
   const publication = await asFailure(readPublication(io, path, options));
-  const { place, change, ...facts } = await (to === undefined
-    ? intoStore(io, options, publication)
-    : intoDirectory(io, to, publication));
+  const { place, change, ...facts } =
+    to === undefined
+      ? await intoStore(io, options, publication)
+      : { place: to, directory: to, change: await publishToDirectory(io, to, publication) };
   const { policy, signed } = publication;
-  if (options.format === 'json') {
-    await writeJson(io, {
-      ...facts,
-      policy: policy.name,
-      snapshot: policy.digest,
-      change,
-      statement: signed === null ? null : statementJson(signed.statement),
-    });
-    return;
-  }
+  const statement = signed === null ? null : statementJson(signed.statement);
   const lines = [
-    `${change === 'published' ? 'published to' : 'unchanged in'} ${escapeText(place)}`,
+    `${change === 'published' ? 'published to' : 'unchanged in'} ${place}`,
     `snapshot  ${policy.digest}`,
     signed === null
       ? `policy    ${policy.name}, without a signed statement`
       : `policy    ${policy.name} for ${signed.statement.environment}, statement generation ${String(signed.statement.generation)}, until ${formatInstant(signed.statement.expires)}`,
   ];
-  await write(io.stdout, `${lines.join('\n')}\n`);
+  return {
+    json: () => ({ ...facts, policy: policy.name, snapshot: policy.digest, change, statement }),
+    text: () => linesText(lines),
+  };
 }
 
 /** Throws `CliFailure` and `SigningError`. `statement` is the file that the user named. */
 async function readPublication(
   io: CliIo,
   path: string,
-  options: Pick<PublishOptions, 'statement'>,
+  options: { readonly statement?: string },
 ): Promise<Publication> {
   const { policy, bytes, source } = await openStated(io, path);
   if (source === 'folder') {
@@ -99,12 +84,7 @@ async function readPublication(
 
 /** The gateways judge who has signed it. Here it must be about this snapshot and in force. */
 function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): NonNullable<Publication['signed']> {
-  const envelope = parseEnvelope(bytes, shown);
-  const statement = envelope.payloadType === PAYLOAD_TYPE ? decodeStatement(envelope.payload) : null;
-  if (statement === null) {
-    const message = `\`${shown}\` is not a publication statement of this version`;
-    throw new CliFailure(EXIT.integrity, 'statement.invalid', message);
-  }
+  const statement = requireStatement(parseEnvelope(bytes, shown), shown);
   if (statement.snapshot !== digest || statement.policy !== name) {
     const message = `\`${shown}\` is a statement about another snapshot`;
     throw new CliFailure(EXIT.precondition, 'statement.subject', message, { help: 'sign this one first' });
@@ -115,23 +95,21 @@ function aboutThis({ name, digest }: Policy, bytes: Uint8Array, shown: string): 
 }
 
 /** The place has the name that people know. */
-type Done = { readonly place: string; readonly change: 'published' | 'unchanged' } & (
-  { readonly directory: string } | { readonly generation: number }
-);
-
-async function intoDirectory(io: CliIo, directory: string, publication: Publication): Promise<Done> {
-  return { place: directory, directory, change: await publishToDirectory(io, directory, publication) };
+interface Stored {
+  readonly place: string;
+  readonly change: 'published' | 'unchanged';
+  readonly generation: number;
 }
 
 /**
  * The snapshot once, under its digest, and the activation that all gateways follow. Throws `CliFailure` 6 if the
  * snapshot may not follow what is in force, or if the store cannot be used.
  */
-async function intoStore(io: CliIo, options: PublishOptions, { policy, bytes, signed }: Publication): Promise<Done> {
+async function intoStore(io: CliIo, options: SettingFlags, { policy, bytes, signed }: Publication): Promise<Stored> {
   const config = await configOf(io, options);
   const named = storeOf(config);
   const store = named.kind === 'embedded' ? `the store in ${named.dataDir}` : 'the external PostgreSQL';
-  const done = (change: Done['change'], generation: number): Done => ({
+  const done = (change: Stored['change'], generation: number): Stored => ({
     place: `${store}, activation ${String(generation)}`,
     change,
     generation,

@@ -1,6 +1,5 @@
 // `bailiwick replay`: repeats every recorded decision, on its own snapshot and on another policy (docs/audit.md
 // "Replaying").
-import type { Command } from 'commander';
 import { groupDigits, type Policy } from '../../../engine/index.js';
 import {
   isFlip,
@@ -10,62 +9,48 @@ import {
   type NotReplayed,
   type Replayed,
 } from '../../audit/replay.js';
-import type { FoundLine } from '../../audit/search.js';
+import { type FoundLine, searchLogs } from '../../audit/search.js';
 import type { SettingFlags } from '../../config/index.js';
-import {
-  folderOf,
-  LOG_SETTINGS,
-  malformedLines,
-  placesOf,
-  type SearchFlags,
-  searchOf,
-  withSearch,
-} from '../audit-log.js';
+import { folderOf, LOG_SETTINGS, malformedLines, placesOf, SEARCH, searchOf } from '../audit-log.js';
 import { CliFailure, EXIT, usage } from '../exit.js';
 import { type CliIo, isClosed, write } from '../io.js';
 import { openPolicy } from '../open-policy.js';
-import { type Format, formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { formats } from '../options.js';
 import { escapeJson, escapeText } from '../render/escape.js';
 import { startProgress } from '../render/terminal.js';
 import { count } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
-type ReplayFlags = SettingFlags &
-  SearchFlags & { readonly format: Format; readonly against?: string; readonly exitCode?: true };
+const TAKES = takes({
+  ...SEARCH,
+  '--against <policy>': 'also decide by this policy folder or snapshot, and list what it would change',
+  '--exit-code': `end with ${String(EXIT.differences)} if \`--against\` changes anything`,
+  ...formats(),
+});
 
-export function defineReplay(command: Command, io: CliIo): void {
-  withSearch(command)
-    .option('--against <policy>', 'also decide by this policy folder or snapshot, and list what it would change')
-    .option('--exit-code', `end with ${String(EXIT.differences)} if \`--against\` changes anything`)
-    .addOption(formatOption())
-    .action((folder: string | undefined, options: ReplayFlags) => replay(io, folder, options));
-  withSettings(command, LOG_SETTINGS);
-  withExamples(command, [
-    ['whether each decision is what its snapshot gives', 'bailiwick replay'],
-    [
-      'what a new policy would have changed in September',
+export const defineReplay = verb(TAKES, replay, {
+  settings: LOG_SETTINGS,
+  examples: {
+    'whether each decision is what its snapshot gives': 'bailiwick replay',
+    'what a new policy would have changed in September':
       'bailiwick replay --against policies --since 2026-09-01T00:00:00Z',
-    ],
-    [
-      'the people who would lose something',
-      `bailiwick replay --against policies | awk '/becomes deny/ { print $2 }' | sort -u`,
-    ],
-  ]);
-  withJson(command, [
+    'the people who would lose something': `bailiwick replay --against policies | awk '/becomes deny/ { print $2 }' | sort -u`,
+  },
+  json: [
     'one line for each event: {"log", "seq", "recorded", "own", "against"?, "reason"?}, each of the three null or',
     '{"decision": "allow" | "deny", "step"?, "cause"?, "grants"?, "grantsOmitted"?, "visibility"?}.',
     '`reason` says why a decision was not repeated: authentication, undecided, snapshot_missing, snapshot_damaged, malformed.',
-  ]);
-}
+  ],
+});
 
 /**
  * Throws `CliFailure`: 8 if a decision is not what its snapshot says, or a snapshot or an event is damaged; 6 if a
  * snapshot is missing.
  */
-async function replay(io: CliIo, given: string | undefined, flags: ReplayFlags): Promise<void> {
+async function replay(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
-  const { searchLogs } = await import('../../audit/search.js');
-  const search = await searchOf(flags);
-  const folder = await folderOf(io, given, { flags });
+  const search = searchOf(flags);
+  const folder = await folderOf(io, flags.folder, { flags });
   const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;
   const tally = makeTally();
   const progress = startProgress(io);
@@ -136,19 +121,14 @@ interface Tally {
 }
 
 function makeTally(): Tally {
-  const not: Record<NotReplayed, number> = {
-    authentication: 0,
-    undecided: 0,
-    snapshot_missing: 0,
-    snapshot_damaged: 0,
-    malformed: 0,
-  };
+  const reasons = new Map<NotReplayed, number>();
+  const not = (reason: NotReplayed): number => reasons.get(reason) ?? 0;
   let [decisions, reproduced, flips] = [0, 0, 0];
   const failure = (code: string, message: string, help: string): CliFailure =>
     new CliFailure(code === 'replay.snapshot' ? EXIT.precondition : EXIT.integrity, code, message, { help });
   return {
     add: (replayed) => {
-      if (replayed.reason !== undefined) not[replayed.reason] += 1;
+      if (replayed.reason !== undefined) reasons.set(replayed.reason, not(replayed.reason) + 1);
       if (replayed.recorded !== null) decisions += 1;
       if (isReproduced(replayed)) reproduced += 1;
       if (isFlip(replayed)) flips += 1;
@@ -158,28 +138,23 @@ function makeTally(): Tally {
     text: (against) => {
       const parts = [
         `${count(decisions, 'decision')}, ${groupDigits(reproduced)} reproduced`,
-        ...(against === null ? [] : [`${groupDigits(flips)} that ${against.digest} would change`]),
-        ...(not.authentication === 0
-          ? []
-          : [`${count(not.authentication, 'authentication')}, which cannot be replayed`]),
-        ...(not.undecided === 0 ? [] : [`${count(not.undecided, 'other event')} that no policy decided`]),
+        against !== null && `${groupDigits(flips)} that ${against.digest} would change`,
+        not('authentication') > 0 && `${count(not('authentication'), 'authentication')}, which cannot be replayed`,
+        not('undecided') > 0 && `${count(not('undecided'), 'other event')} that no policy decided`,
       ];
-      return parts.join('; ');
+      return parts.filter((part) => part !== false).join('; ');
     },
     failure: () => {
-      const { snapshot_missing: missing, snapshot_damaged: damaged, malformed } = not;
-      const different = decisions - reproduced - missing - damaged - malformed;
+      const [missing, damaged] = [not('snapshot_missing'), not('snapshot_damaged') + not('malformed')];
+      const different = decisions - reproduced - missing - damaged;
       if (different > 0) {
         const message = `${count(different, 'decision')} ${different === 1 ? 'is' : 'are'} not what the snapshot says`;
         return failure('replay.different', message, 'run `bailiwick audit verify`');
       }
-      if (damaged + malformed > 0) {
-        const message = `${count(damaged + malformed, 'decision')} could not be made again: damaged`;
-        return failure(
-          'replay.damaged',
-          message,
-          'run `bailiwick audit verify`, and restore `snapshots/` beside the log',
-        );
+      if (damaged > 0) {
+        const message = `${count(damaged, 'decision')} could not be made again: damaged`;
+        const help = 'run `bailiwick audit verify`, and restore `snapshots/` beside the log';
+        return failure('replay.damaged', message, help);
       }
       if (missing === 0) return null;
       const message = `${count(missing, 'decision')} could not be made again: ${missing === 1 ? 'its snapshot is' : 'their snapshots are'} not beside the log`;

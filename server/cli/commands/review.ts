@@ -1,139 +1,67 @@
 // `bailiwick review start|check|report|verify`: who holds what, decided row by row, and what has come of it (docs/access-review.md).
-import type { Command } from 'commander';
-import type { CheckFlags } from '../check-review.js';
-import type { CliIo } from '../io.js';
-import { collect, formatOption, requiredOption, withExamples, withJson } from '../options.js';
-import type { ReportFlags, VerifyFlags } from '../report-review.js';
-import type { StartFlags } from '../start-review.js';
+import { CHECK, REPORT, START, VERIFY } from '../takes/review.js';
+import { group, verb } from '../verb.js';
 
-const POLICY = 'policy folder, snapshot file, or `<revision>:<path>` in git';
-const NOW = 'the policy now: folder, snapshot file, or `<revision>:<path>` in git';
-const FILE = 'file of `bailiwick review start`';
-const SHEETS = 'sheet with decisions, a CSV file (default: beside the file); may be repeated';
-const CSV = '; csv has one line per row';
-
-export function defineReview(command: Command, io: CliIo): void {
-  defineStart(command, io);
-  defineCheck(command, io);
-  defineReport(command, io);
-  defineVerify(command, io);
-  withExamples(command, [
-    ['freeze who holds what, with a sheet for the reviewers', 'bailiwick review start policies -o q4.json'],
-    ['which decisions are missing, and which revoked access is still held', 'bailiwick review check q4.json policies'],
-    ['one signed file', 'bailiwick review report q4.json policies --key ciso.key -o q4.dsse.json'],
-  ]);
-}
-
-function defineStart(review: Command, io: CliIo): void {
-  const command = review
-    .command('start')
-    .description('freeze every right that somebody holds, and write a sheet in which reviewers decide: keep or revoke')
-    .argument('<policy>', POLICY)
-    .addOption(
-      requiredOption('-o, --output <file>', 'file for the population, such as `q4.json`; the sheet is `q4.csv`'),
-    )
-    .option('--under <namespace>', 'only what is held in this namespace and below it')
-    .option('--person <name>', 'only what this person of the policy holds; may be repeated', collect)
-    .option('--identity <identity>', 'only what this identity holds, as `provider:subject`; may be repeated', collect)
-    .option('--scope <scopes>', 'only these scopes, or patterns such as `*:write`; may be repeated', collect)
-    .option('--at <instant>', 'what is held then or later, as RFC 3339 (default: now)')
-    .option('--log <folder>', 'audit log that says when each right was last used')
-    .option('--replace', 'overwrite an existing review')
-    .addOption(formatOption())
-    .action(async (policy: string, options: StartFlags) => {
-      await (await import('../start-review.js')).startReview(io, policy, options);
-    });
-  withExamples(command, [
-    ['all access, with its last use', 'bailiwick review start policies --log .bailiwick/audit -o q4.json'],
-    [
-      'who may write at one beamline',
+const start = verb(START, async (io, given) => (await import('../start-review.js')).startReview(io, given), {
+  description: 'freeze every right that somebody holds, and write a sheet in which reviewers decide: keep or revoke',
+  examples: {
+    'all access, with its last use': 'bailiwick review start policies --log .bailiwick/audit -o q4.json',
+    'who may write at one beamline':
       'bailiwick review start policies --under /beamlines/amx --scope "*:write" -o amx.json',
-    ],
-    ['one person', 'bailiwick review start policies --person ana-ortiz -o ana.json'],
-  ]);
-  withJson(command, [
+    'one person': 'bailiwick review start policies --person ana-ortiz -o ana.json',
+  },
+  json: [
     '{"file","sheet","review":1,"version","policy","snapshot","decisions","at","selection":{"under","persons","identities","scopes"},',
     ' "usage":{"events","from","until","shortened"}|null,"counts":{"rows","people","groups","identities","grants"},"digest"}',
     'null in `selection` means all. The file has "rows" too: {"id","identity","person"?,"namespace","extent","scopes","from","until",',
     '"grant":{"id","namespace","reason"?,"file","line"},"ways":[[{"role","file","line","notBefore"?,"expires"?}]],"lastUsed"?}',
-  ]);
-}
+  ],
+});
 
-function defineCheck(review: Command, io: CliIo): void {
-  const command = review
-    .command('check')
-    .description('list rows without a decision, revoked access that is still held, and access that appeared since')
-    .argument('<file>', FILE)
-    .argument('<policy>', NOW)
-    .option('--decisions <sheet>', SHEETS, collect)
-    .option('--at <instant>', 'what is held then or later, as RFC 3339 (default: now)')
-    .option('--no-new-access', 'also exit with 7 if access appeared that is in no row')
-    .addOption(formatOption(['csv'], CSV))
-    .action(async (file: string, policy: string, options: CheckFlags) => {
-      await (await import('../check-review.js')).checkReview(io, { file, path: policy }, options);
-    });
-  withExamples(command, [
-    ['with the sheet beside the file', 'bailiwick review check q4.json policies'],
-    [
-      'with the sheets of two reviewers',
+const check = verb(CHECK, async (io, given) => (await import('../check-review.js')).checkReview(io, given), {
+  description: 'list rows without a decision, revoked access that is still held, and access that appeared since',
+  examples: {
+    'with the sheet beside the file': 'bailiwick review check q4.json policies',
+    'with the sheets of two reviewers':
       'bailiwick review check q4.json policies --decisions ana.csv --decisions ben.csv',
-    ],
-    ['every row with its decision and state', 'bailiwick review check q4.json policies --format csv > q4-checked.csv'],
-  ]);
-  withJson(command, [
+    'every row with its decision and state': 'bailiwick review check q4.json policies --format csv > q4-checked.csv',
+  },
+  json: [
     '{"ok","review":{"policy","snapshot","at","selection","digest"},"version","snapshot","decisions","at",',
     ' "totals":{"rows","kept","revoked","undecided"},"revoked":{"ended","gone","covered","partly","held"},"states":[state of each row],',
     ' "stillHeld":[{"row","identity","person"?,"state","left":[Region + {"scopes","from","until","grants":[GrantRef]}]}],',
     ' "covered","lapsed","ownDecisions":[{"row","identity","person"?}],"appeared":[Region + {"identities","scopes","from","until","causes":[GrantRef]}],',
     ' "missing":[{"row","why":"blank"|"absent"}],"faults":[{"code","sheet","line","row"?,"message"}]}',
     'Exit status: 8 if a line of a sheet cannot be used, else 6 if rows are not decided, else 7 if revoked access is still held.',
-  ]);
-}
+  ],
+});
 
-function defineReport(review: Command, io: CliIo): void {
-  const command = review
-    .command('report')
-    .description('sign the population, the decisions and the outcome as one file; every row must have a decision')
-    .argument('<file>', FILE)
-    .argument('<policy>', NOW)
-    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .option('-o, --output <file>', 'file for the report (default: the file of --add)')
-    .option('--add <report>', 'add a signature to this report, if these files still have the same content')
-    .option('--decisions <sheet>', SHEETS, collect)
-    .option(
-      '--at <instant>',
-      'look at what is held then or later, as RFC 3339 (default: now); with --add, the instant of that report counts',
-    )
-    .addOption(formatOption())
-    .action(async (file: string, policy: string, options: ReportFlags) => {
-      await (await import('../report-review.js')).reportReview(io, { file, path: policy }, options);
-    });
-  withExamples(command, [
-    ['the first signature', 'bailiwick review report q4.json policies --key ciso.key -o q4.dsse.json'],
-    [
-      'a second one, by somebody who has the same files',
+const report = verb(REPORT, async (io, given) => (await import('../report-review.js')).reportReview(io, given), {
+  description: 'sign the population, the decisions and the outcome as one file; every row must have a decision',
+  examples: {
+    'the first signature': 'bailiwick review report q4.json policies --key ciso.key -o q4.dsse.json',
+    'a second one, by somebody who has the same files':
       'bailiwick review report q4.json policies --key audit.key --add q4.dsse.json',
-    ],
-  ]);
-  withJson(command, ['{"file","digest","snapshot","at","keyId","signatures","totals","revoked"}']);
-}
+  },
+  json: ['{"file","digest","snapshot","at","keyId","signatures","totals","revoked"}'],
+});
 
-function defineVerify(review: Command, io: CliIo): void {
-  const command = review
-    .command('verify')
-    .description('check who signed a report, that it decides every row, and with --policy that no row is missing')
-    .argument('<report>', 'file of `bailiwick review report`')
-    .addOption(requiredOption('--keyring <file>', 'file with the trusted public keys and how many of them are needed'))
-    .option('--policy <policy>', 'the policy that was reviewed: its rows are worked out again and compared')
-    .addOption(formatOption(['csv'], CSV))
-    .action(async (file: string, options: VerifyFlags) => {
-      await (await import('../report-review.js')).verifyReport(io, file, options);
-    });
-  withExamples(command, [
-    ['signatures and rows', 'bailiwick review verify q4.dsse.json --keyring keyring.yaml --policy snapshot.json'],
-    ['as a table', 'bailiwick review verify q4.dsse.json --keyring keyring.yaml --format csv > q4.csv'],
-  ]);
-  withJson(command, [
+const verify = verb(VERIFY, async (io, given) => (await import('../report-review.js')).verifyReport(io, given), {
+  description: 'check who signed a report, that it decides every row, and with --policy that no row is missing',
+  examples: {
+    'signatures and rows': 'bailiwick review verify q4.dsse.json --keyring keyring.yaml --policy snapshot.json',
+    'as a table': 'bailiwick review verify q4.dsse.json --keyring keyring.yaml --format csv > q4.csv',
+  },
+  json: [
     '{"ok":true,"complete"?:true,"signatures":[{"keyId","name","ok","reason"?}],"population","decisions":[{"row","decision","by":[{"reviewer","note"?}]}],"outcome"}',
-  ]);
-}
+  ],
+});
+
+export const defineReview = group({
+  verbs: { start, check, report, verify },
+  examples: {
+    'freeze who holds what, with a sheet for the reviewers': 'bailiwick review start policies -o q4.json',
+    'which decisions are missing, and which revoked access is still held': 'bailiwick review check q4.json policies',
+    'one signed file': 'bailiwick review report q4.json policies --key ciso.key -o q4.dsse.json',
+  },
+});

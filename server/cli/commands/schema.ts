@@ -1,31 +1,29 @@
 // `bailiwick schema [kind]`: the JSON Schemas for editors, of policies, settings, datasets and queries, and the API's
 // description.
-import type { Command } from 'commander';
 import { policySchema } from '../../../engine/compiler.js';
 import { nearest } from '../../../engine/index.js';
 import { DATASET_LINE_SCHEMA } from '../../api/dataset-schema.js';
 import { QUERY_DOCUMENTS } from '../../api/query-schema.js';
 import { meantOr, usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
-import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import type { Answer, CliIo } from '../io.js';
+import { formats } from '../options.js';
 import { CONFIG_SCHEMA } from '../../config/config-schema.js';
+import { type Given, takes, verb } from '../verb.js';
 
 const KINDS: readonly SchemaKind[] = ['policy', 'sections', 'config', 'dataset', 'query', 'openapi'];
 
-export function defineSchema(command: Command, io: CliIo): void {
-  command
-    .argument('[kind]', `one of ${KINDS.join(', ')}`, 'sections')
-    .addOption(formatOption())
-    .action((kind: string, { format }: { readonly format: Format }) => schema(io, kind, format));
-  withExamples(command, [
-    ['for an editor, as `bailiwick init` does', 'bailiwick schema policy > .schema/policy.json'],
-    ['of the settings', 'bailiwick schema config'],
-    ['the API as a gateway describes it, for a client generator', 'bailiwick schema openapi > openapi.json'],
-  ]);
-  withJson(command, ['the schema itself, on one line']);
-}
+const TAKES = takes({ '[kind]': { about: `one of ${KINDS.join(', ')}`, usual: 'sections' }, ...formats() });
 
-async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
+export const defineSchema = verb(TAKES, schema, {
+  examples: {
+    'for an editor, as `bailiwick init` does': 'bailiwick schema policy > .schema/policy.json',
+    'of the settings': 'bailiwick schema config',
+    'the API as a gateway describes it, for a client generator': 'bailiwick schema openapi > openapi.json',
+  },
+  json: ['the schema itself, on one line'],
+});
+
+async function schema(_io: CliIo, { kind: asked }: Given<typeof TAKES>): Promise<Answer> {
   const kind = KINDS.find((known) => known === asked);
   if (kind === undefined) {
     const help = meantOr(nearest(asked, KINDS), `write one of ${KINDS.join(', ')}`);
@@ -34,8 +32,7 @@ async function schema(io: CliIo, asked: string, format: Format): Promise<void> {
   // The code that describes the routes takes long to load.
   const shown =
     kind === 'openapi' ? (await import('../../http/openapi/describe-api.js')).apiDescription() : schemaOf(kind);
-  if (format === 'json') await writeJson(io, shown);
-  else await write(io.stdout, toText(shown));
+  return { json: () => shown, text: () => toText(shown) };
 }
 
 type SchemaKind = 'policy' | 'sections' | 'config' | 'dataset' | 'query' | 'openapi';

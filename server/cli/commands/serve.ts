@@ -1,17 +1,18 @@
 // `bailiwick serve`, and `local` for the unrestricted single user of this machine: whether the settings are those of such a
 // gateway. run-gateway.ts has the order of a start.
-import type { Command } from 'commander';
-import { configOf, type Format, formatOption, withExamples, withSettings } from '../options.js';
+import { configOf, formats } from '../options.js';
 import { CliFailure, EXIT } from '../exit.js';
 import { type CliIo, write } from '../io.js';
 import { escapeText } from '../render/escape.js';
 import { ignoreReloads } from '../signals.js';
 import type { Config, SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
+import { type Given, verb } from '../verb.js';
 
-export function defineServe(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action((options: ServeOptions) => serve(io, options));
-  withSettings(command, [
+const TAKES = formats();
+
+export const defineServe = verb(TAKES, serve, {
+  settings: [
     'config',
     'policy',
     'policyDirectory',
@@ -27,47 +28,33 @@ export function defineServe(command: Command, io: CliIo): void {
     'keyring',
     'environment',
     'workers',
-  ]);
-  withExamples(command, [
-    ['a policy folder, checked and compiled first, and the embedded store', 'bailiwick serve --policy policies'],
-    [
-      'a snapshot and an external PostgreSQL',
+  ],
+  examples: {
+    'a policy folder, checked and compiled first, and the embedded store': 'bailiwick serve --policy policies',
+    'a snapshot and an external PostgreSQL':
       'DATABASE_URL=postgres://bailiwick@db.example.org/bailiwick bailiwick serve --policy snapshot.json',
-    ],
-    [
-      'then, with a key of `bailiwick keys create`',
-      `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"family":"resource","namespace":"/"}' http://127.0.0.1:8080/api/v1/query`,
-    ],
-  ]);
-}
+    'then, with a key of `bailiwick keys create`': `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"family":"resource","namespace":"/"}' http://127.0.0.1:8080/api/v1/query`,
+  },
+});
 
-export function defineLocal(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action((options: ServeOptions) => local(io, options));
-  withSettings(command, ['config', 'dataDir', 'databaseUrl', 'listen']);
-  withExamples(command, [
-    ['the embedded store in .bailiwick', 'bailiwick local'],
-    [
-      'then, without a key',
-      `curl -H 'Content-Type: application/json' -d '{"family":"resource","namespace":"/","reach":"subtree"}' http://127.0.0.1:8080/api/v1/query`,
-    ],
-  ]);
-}
-
-type ServeOptions = SettingFlags & { readonly format: Format };
+export const defineLocal = verb(TAKES, local, {
+  settings: ['config', 'dataDir', 'databaseUrl', 'listen'],
+  examples: {
+    'the embedded store in .bailiwick': 'bailiwick local',
+    'then, without a key': `curl -H 'Content-Type: application/json' -d '{"family":"resource","namespace":"/","reach":"subtree"}' http://127.0.0.1:8080/api/v1/query`,
+  },
+});
 
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
-async function serve(io: CliIo, options: ServeOptions): Promise<void> {
+async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
   ignoreReloads();
   const config = await configOf(io, options);
   const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
   const isOpen = keys.enabled || mtls !== null || anonymous !== null;
   if (!isOpen && oidc.length === 0 && introspection.length === 0) {
-    throw new CliFailure(
-      EXIT.usage,
-      'serve.authentication',
-      'no method of authentication is enabled, so every request would be refused',
-      { help: 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`' },
-    );
+    const message = 'no method of authentication is enabled, so every request would be refused';
+    const help = 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`';
+    throw new CliFailure(EXIT.usage, 'serve.authentication', message, { help });
   }
   const { policyAtStart } = await import('../policy-at-start.js');
   const found = await policyAtStart(io, config, options.policy);
@@ -95,16 +82,13 @@ async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): P
 }
 
 /** Like `serve`, for the unrestricted single user of this machine. */
-async function local(io: CliIo, options: ServeOptions): Promise<void> {
+async function local(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
   ignoreReloads();
   const config = await configOf(io, options);
   if (!isLoopbackName(config.listen.host)) {
-    throw new CliFailure(
-      EXIT.usage,
-      'local.listen',
-      'local mode needs no credential, so it listens on a loopback address only',
-      { help: 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network' },
-    );
+    const message = 'local mode needs no credential, so it listens on a loopback address only';
+    const help = 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network';
+    throw new CliFailure(EXIT.usage, 'local.listen', message, { help });
   }
   const conflicts = localConflicts(config).map((key) => `\`${key}\``);
   if (conflicts.length > 0) {
@@ -119,15 +103,14 @@ async function local(io: CliIo, options: ServeOptions): Promise<void> {
 /** Settings that promise what local mode does not do: it asks nobody for a credential and decides by no policy. */
 function localConflicts({ authentication, cors, snapshot, trustProxy }: Config): readonly string[] {
   const { oidc, introspection, mtls, anonymous, revocationsFile } = authentication;
-  const expected: readonly (readonly [key: string, isSet: boolean])[] = [
-    ['authentication.oidc', oidc.length > 0],
-    ['authentication.introspection', introspection.length > 0],
-    ['authentication.mtls', mtls !== null],
-    ['authentication.anonymous', anonymous !== null],
-    ['authentication.revocationsFile', revocationsFile !== null],
-    ['cors.origins', cors.origins !== null],
-    ['snapshot.requireSignature', snapshot.requireSignature],
-    ['trustProxy', trustProxy !== null],
-  ];
-  return expected.filter(([, isSet]) => isSet).map(([key]) => key);
+  return [
+    oidc.length > 0 && 'authentication.oidc',
+    introspection.length > 0 && 'authentication.introspection',
+    mtls !== null && 'authentication.mtls',
+    anonymous !== null && 'authentication.anonymous',
+    revocationsFile !== null && 'authentication.revocationsFile',
+    cors.origins !== null && 'cors.origins',
+    snapshot.requireSignature && 'snapshot.requireSignature',
+    trustProxy !== null && 'trustProxy',
+  ].filter((key) => key !== false);
 }

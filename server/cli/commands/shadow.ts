@@ -1,54 +1,50 @@
 // `bailiwick shadow`: a candidate beside the policy in force of a running gateway: the exact differences, and the
 // differences in live requests.
-import type { Command } from 'commander';
-import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
+import { ADMIN, askGateway, SOCKET_SETTINGS } from '../admin-client.js';
 import { type AnswerMembers, listOf, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { usage } from '../exit.js';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer, CliIo } from '../io.js';
+import type { SettingFlags } from '../../config/index.js';
 import { CLI_LIMITS } from '../../limits/command-line.js';
-import { formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { formats } from '../options.js';
 import { count } from '../render/text.js';
-
-type ShadowOptions = AdminOptions & { readonly off?: true };
+import { type Given, takes, verb } from '../verb.js';
 
 const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
 const PATH = '/admin/v1/shadow';
 
-export function defineShadow(command: Command, io: CliIo): void {
-  withAdminFlags(
-    command.argument(
-      '[digest]',
-      'snapshot that the store has, as `bailiwick snapshots` shows it (default: show the results so far)',
-    ),
-  )
-    .option('--off', 'end the shadow')
-    .addOption(formatOption())
-    .action((digest: string | undefined, options: ShadowOptions) => shadow(io, digest, options));
-  withSettings(command, SOCKET_SETTINGS);
-  withExamples(command, [
-    ['compare with this snapshot: all differences at once, then those in live requests', `bailiwick shadow ${DIGEST}`],
-    ['what was found so far', 'bailiwick shadow'],
-    ['if the differences are wanted, put it in force', `bailiwick activate ${DIGEST} --reason 'a day in shadow'`],
-    ['if not, end the comparison', 'bailiwick shadow --off'],
-  ]);
-  withJson(command, [
+const TAKES = takes({
+  '[digest]': 'snapshot that the store has, as `bailiwick snapshots` shows it (default: show the results so far)',
+  ...ADMIN,
+  '--off': 'end the shadow',
+  ...formats(),
+});
+
+export const defineShadow = verb(TAKES, shadow, {
+  settings: SOCKET_SETTINGS,
+  examples: {
+    'compare with this snapshot: all differences at once, then those in live requests': `bailiwick shadow ${DIGEST}`,
+    'what was found so far': 'bailiwick shadow',
+    'if the differences are wanted, put it in force': `bailiwick activate ${DIGEST} --reason 'a day in shadow'`,
+    'if not, end the comparison': 'bailiwick shadow --off',
+  },
+  json: [
     '{"snapshot","policy","decisions","since","askedBy","against":{"snapshot","generation"},"differs":{"cells","gained","lost",',
     '"compared","rows":{"gained":[Row],"lost":[Row],"omitted":{"gained","lost"}}}|null,"fault":{"code","message"}|null,',
     '"live":{"compared","gained","lost","both","skipped","examples":[{"actor","operation","access","at","times","change",',
     '"live","shadow","visible"?}]}}. Row is that of `diff`; each list has the first few, and "omitted" counts the others.',
     'Without a candidate, snapshot, differs and since are null.',
-  ]);
-}
+  ],
+});
 
-async function shadow(io: CliIo, digest: string | undefined, options: ShadowOptions): Promise<void> {
-  const { off, format } = options;
+async function shadow(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<Answer> {
+  const { digest, off } = options;
   if (off === true && digest !== undefined) throw usage('`--off` takes no snapshot');
   const shown = await (off === undefined && digest === undefined
     ? askGateway(io, options, 'GET', PATH)
     : // A large candidate is opened, verified and compared first.
       askGateway(io, options, 'POST', PATH, { snapshot: digest ?? null }, CLI_LIMITS.shadowPatience));
-  if (format === 'json') await writeJson(io, Object.fromEntries(shown));
-  else await write(io.stdout, render(shown));
+  return { json: () => Object.fromEntries(shown), text: () => render(shown) };
 }
 
 function render(body: AnswerMembers): string {

@@ -1,11 +1,9 @@
 // `bailiwick sign <snapshot>` (engine/README.md "Publication statements"): verifies the snapshot as a whole, and signs
 // a statement about it that is kept beside it. An existing statement that says the same gets one more signature. One
 // that states other values has signatures of other people, and is replaced only on request.
-import { type Command, Option } from 'commander';
 import {
   encodeEnvelope,
   encodeStatement,
-  type Envelope,
   formatInstant,
   keyIdOf,
   type PublicationStatement,
@@ -16,86 +14,61 @@ import { signOnce, type StatementChange } from '../../signing/sign-statement.js'
 import { statementPathOf } from '../../signing/statement-file.js';
 import { usage } from '../exit.js';
 import { writeWhole } from '../files.js';
-import { type CliIo, namedFile, pathOf, pathsOf, write, writeJson } from '../io.js';
+import { type Answer, type CliIo, namedFile, pathOf, pathsOf } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { type Format, formatOption, requiredOption, RuledOption, withExamples } from '../options.js';
-import { escapeText } from '../render/escape.js';
-import { count } from '../render/text.js';
+import { formats } from '../options.js';
+import { count, linesText } from '../render/text.js';
 import { asFailure, readStatementFlags, sourceText, statementJson } from '../statement-flags.js';
-import { type SourceFlags, sourceOf } from '../statement-source.js';
+import { sourceOf } from '../statement-source.js';
 import { statementOfFile, statementOfFlags } from '../statement-to-sign.js';
+import { excluding, type Given, required, takes, verb } from '../verb.js';
 
-export function defineSign(command: Command, io: CliIo): void {
-  command
-    .argument('<snapshot>', 'snapshot file (`-` is stdin); it is verified first')
-    .addOption(requiredOption('--key <file>', 'private key of `bailiwick keygen`, readable by its owner alone'))
-    .addOption(unlessAdded('--environment <name>', 'environment that the snapshot is for, such as `production`'))
-    .addOption(unlessAdded('--generation <number>', 'number that rises with each publication'))
-    .addOption(unlessAdded('--expires <instant>', 'end of the statement, as in 2027-06-30T00:00:00Z'))
-    .option('--issued <instant>', 'time of issue (default: now, or that of the existing statement)')
-    .addOption(new RuledOption('--at <instant>').hideHelp().excluding('issued'))
-    .addOption(
-      new RuledOption('--add <statement>', 'add a signature to this statement, with all its fields').excluding(
-        'environment',
-        'generation',
-        'expires',
-        'issued',
-        'at',
-        'output',
-        'replace',
-      ),
-    )
-    .addOption(
-      new RuledOption(
-        '--source-commit [commit]',
-        'commit that the snapshot was compiled from; without a value, the current one, if it compiles to this snapshot',
-      ).excluding('add'),
-    )
-    .addOption(
-      new RuledOption(
-        '--source-repository [url]',
-        'repository of that commit; without a value, the remote `origin`',
-      ).excluding('add'),
-    )
-    .option('--replace', 'replace a statement that states other values, and drop its signatures')
-    .option('-o, --output <file>', 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)')
-    .addOption(formatOption())
-    .action((snapshot: string, options: SignOptions) => sign(io, snapshot, options));
-  withExamples(command, [
-    [
-      'for production, until July',
+const FIELD = { group: 'Required without --add:' };
+
+const TAKES = takes({
+  '<snapshot>': 'snapshot file (`-` is stdin); it is verified first',
+  '--key <file>': required('private key of `bailiwick keygen`, readable by its owner alone'),
+  '--environment <name>': { ...FIELD, about: 'environment that the snapshot is for, such as `production`' },
+  '--generation <number>': { ...FIELD, about: 'number that rises with each publication' },
+  '--expires <instant>': { ...FIELD, about: 'end of the statement, as in 2027-06-30T00:00:00Z' },
+  '--issued <instant>': 'time of issue (default: now, or that of the existing statement)',
+  '--at <instant>': { about: '', hidden: true, excludes: ['issued'] },
+  '--add <statement>': excluding(
+    'add a signature to this statement, with all its fields',
+    'environment',
+    'generation',
+    'expires',
+    'issued',
+    'at',
+    'output',
+    'replace',
+  ),
+  '--source-commit [commit]': excluding(
+    'commit that the snapshot was compiled from; without a value, the current one, if it compiles to this snapshot',
+    'add',
+  ),
+  '--source-repository [url]': excluding('repository of that commit; without a value, the remote `origin`', 'add'),
+  '--replace': 'replace a statement that states other values, and drop its signatures',
+  '-o, --output <file>': 'file for the statement; `-` is stdout (default: `<snapshot>.dsse.json`)',
+  ...formats(),
+});
+
+export const defineSign = verb(TAKES, sign, {
+  examples: {
+    'for production, until July':
       'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z',
-    ],
-    [
-      'with the commit and the repository that it comes from, found in git',
+    'with the commit and the repository that it comes from, found in git':
       'bailiwick sign snapshot.json --key release.key --environment production --generation 7 --expires 2027-07-01T00:00:00Z --source-commit --source-repository',
-    ],
-    [
-      'a second signature: the same statement, another key',
+    'a second signature: the same statement, another key':
       'bailiwick sign snapshot.json --key ana.key --add snapshot.json.dsse.json',
-    ],
-  ]);
-}
-
-interface SignOptions extends SourceFlags {
-  readonly key: string;
-  readonly environment?: string;
-  readonly generation?: string;
-  readonly expires?: string;
-  readonly issued?: string;
-  readonly at?: string;
-  /** A statement to add a signature to, instead of the four fields. */
-  readonly add?: string;
-  readonly replace?: true;
-  readonly output?: string;
-  readonly format: Format;
-}
+  },
+});
 
 /**
  * Throws `CliFailure`: 2 for wrong flags or files, 6 for an exposed key or if there is a different statement, 8 if the
  * snapshot is not intact.
  */
-async function sign(io: CliIo, path: string, options: SignOptions): Promise<void> {
+async function sign(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const values = readStatementFlags(options);
   requireFields(options);
   const output = outputOf(path, options);
@@ -119,21 +92,31 @@ async function sign(io: CliIo, path: string, options: SignOptions): Promise<void
   if (signed === null)
     throw usage('the statement already has as many signatures as one may have', 'no more are allowed');
   const text = `${encodeEnvelope(signed.envelope)}\n`;
-  if (output === '-') await write(io.stdout, text);
-  else {
+  if (output !== '-') {
     const inputs = pathsOf(io, [options.key, path]);
     await writeWhole(pathOf(io, output), Buffer.from(text), { shown: output, inputs });
   }
-  await tell(io, { ...signed, output, format: options.format, statement, keyId: keyIdOf(key.publicKey) });
+  const { envelope, change } = signed;
+  const keyId = keyIdOf(key.publicKey);
+  const signatures = envelope.signatures.map((signature) => signature.keyId);
+  const said = (): string =>
+    linesText([
+      `statement ${output}: ${CHANGES.get(change) ?? change}, ${count(signatures.length, 'signature')}`,
+      ...statementLines(statement),
+      `key       ${keyId}`,
+    ]);
+  return {
+    json: () => ({
+      ...{ file: output, snapshot: policy.digest, keyId, change, signatures },
+      statement: statementJson(statement),
+    }),
+    ...(output === '-' ? { notes: said, text: () => text } : { text: said }),
+  };
 }
 
 const FIELDS = ['environment', 'generation', 'expires'] as const;
 
-function unlessAdded(flags: string, description: string): Option {
-  return new Option(flags, description).helpGroup('Required without --add:');
-}
-
-function requireFields(options: SignOptions): void {
+function requireFields(options: Omit<Given<typeof TAKES>, 'snapshot'>): void {
   const missing = FIELDS.filter((field) => options[field] === undefined).map((field) => `\`--${field}\``);
   if (options.add !== undefined || missing.length === 0) return;
   throw usage(
@@ -142,7 +125,7 @@ function requireFields(options: SignOptions): void {
   );
 }
 
-function outputOf(path: string, { output, add, format }: SignOptions): string {
+function outputOf(path: string, { output, add, format }: Omit<Given<typeof TAKES>, 'snapshot'>): string {
   if (add !== undefined) return add;
   if (output === '-' && format === 'json') {
     throw usage('with `-o -` stdout carries the statement, so `--format json` has no place', 'name a file');
@@ -156,15 +139,6 @@ function outputOf(path: string, { output, add, format }: SignOptions): string {
   return output ?? statementPathOf(path);
 }
 
-interface SignedResult {
-  readonly output: string;
-  readonly format: Format;
-  readonly statement: PublicationStatement;
-  readonly envelope: Envelope;
-  readonly change: StatementChange;
-  readonly keyId: string;
-}
-
 const CHANGES: ReadonlyMap<StatementChange, string> = new Map([
   ['created', 'signed'],
   ['added', 'signature added'],
@@ -172,27 +146,13 @@ const CHANGES: ReadonlyMap<StatementChange, string> = new Map([
   ['replaced', 'signed; it replaces another statement and its signatures'],
 ]);
 
-async function tell(io: CliIo, { output, format, statement, envelope, change, keyId }: SignedResult): Promise<void> {
-  if (format === 'json') {
-    await writeJson(io, {
-      file: output,
-      snapshot: statement.snapshot,
-      keyId,
-      change,
-      signatures: envelope.signatures.map((signature) => signature.keyId),
-      statement: statementJson(statement),
-    });
-    return;
-  }
+function statementLines(statement: PublicationStatement): readonly string[] {
   const { policy, environment, generation, issued, expires, snapshot, access, source } = statement;
-  const lines = [
-    `statement ${escapeText(output)}: ${CHANGES.get(change) ?? change}, ${count(envelope.signatures.length, 'signature')}`,
+  return [
     `snapshot  ${snapshot}`,
-    `policy    ${escapeText(policy)} for ${escapeText(environment)}, statement generation ${String(generation)}`,
+    `policy    ${policy} for ${environment}, statement generation ${String(generation)}`,
     `in force  ${formatInstant(issued)} until ${formatInstant(expires)}`,
     ...(access === undefined ? [] : [`access    ${access}`]),
     ...(source === undefined ? [] : [`source    ${sourceText(source)}`]),
-    `key       ${keyId}`,
   ];
-  await write(output === '-' ? io.stderr : io.stdout, `${lines.join('\n')}\n`);
 }

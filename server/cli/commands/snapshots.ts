@@ -1,71 +1,77 @@
 // `bailiwick snapshots`, `activate` and `rollback`: which snapshots the store of a running gateway has, and which one
 // is in force.
-import type { Command } from 'commander';
-import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
+import { type AdminOptions, askGateway, SOCKET_SETTINGS, ADMIN } from '../admin-client.js';
 import { listOf, membersOf, textOf } from '../answer-members.js';
-import { type CliIo, write, writeJson } from '../io.js';
-import { formatOption, requiredOption, withExamples, withJson, withSettings } from '../options.js';
+import type { Answer, CliIo } from '../io.js';
+import { formats } from '../options.js';
 import { renderTable } from '../render/text.js';
+import { required, takes, verb } from '../verb.js';
 
 const DIGEST = 'sha256:0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f';
 
-export function defineSnapshots(command: Command, io: CliIo): void {
-  withAdminFlags(command)
-    .addOption(formatOption())
-    .action((options: AdminOptions) => listSnapshots(io, options));
-  withSettings(command, SOCKET_SETTINGS);
-  withExamples(command, [['digests to go back to', 'bailiwick snapshots']]);
-  withJson(command, [
+const SNAPSHOTS = takes({ ...ADMIN, ...formats() });
+
+export const defineSnapshots = verb(SNAPSHOTS, listSnapshots, {
+  settings: SOCKET_SETTINGS,
+  examples: { 'digests to go back to': 'bailiwick snapshots' },
+  json: [
     '{"snapshots":[{"snapshot","policy","decisions","bytes","labels","state":"active"|"stored"|"refused","isSigned","generation",',
     ' "reason","askedBy","loadedAt"}]}, last used first; generation, reason and askedBy are of the last activation, or null.',
-  ]);
-}
+  ],
+});
 
-export function defineActivate(command: Command, io: CliIo): void {
-  withAdminFlags(command.argument('<digest>', 'snapshot that the store has, as `bailiwick snapshots` shows it'))
-    .option('--reason <text>', 'why, for people; it is kept with the activation')
-    .addOption(formatOption())
-    .action((digest: string, options: AdminOptions & { readonly reason?: string }) => {
-      const { reason } = options;
-      const path = `/admin/v1/snapshots/${encodeURIComponent(digest).replaceAll('%3A', ':')}/activate`;
-      return change(io, options, { path, body: reason === undefined ? {} : { reason } });
-    });
-  withSettings(command, SOCKET_SETTINGS);
-  withExamples(command, [
-    ['on every gateway of the store', `bailiwick activate ${DIGEST} --reason 'tested in staging'`],
-  ]);
-  withJson(command, ['{"snapshot","generation"}']);
-}
+const ACTIVATE = takes({
+  '<digest>': 'snapshot that the store has, as `bailiwick snapshots` shows it',
+  ...ADMIN,
+  '--reason <text>': 'why, for people; it is kept with the activation',
+  ...formats(),
+});
 
-export function defineRollback(command: Command, io: CliIo): void {
-  withAdminFlags(command)
-    .option('--to <digest>', 'snapshot to return to (default: the one that was in force before)')
-    .addOption(requiredOption('--reason <text>', 'why, for people; it is kept with the activation'))
-    .addOption(formatOption())
-    .action((options: AdminOptions & { readonly to?: string; readonly reason: string }) => {
-      const { to, reason } = options;
-      const body = { ...(to === undefined ? {} : { to }), reason };
-      return change(io, options, { path: '/admin/v1/rollback', body });
-    });
-  withSettings(command, SOCKET_SETTINGS);
-  withExamples(command, [
-    [
-      'the previous policy, on every gateway of the store',
-      "bailiwick rollback --reason 'the optics labs lost their runs'",
-    ],
-    ['a snapshot of your choice', `bailiwick rollback --to ${DIGEST} --reason 'back to Friday'`],
-  ]);
-  withJson(command, ['{"snapshot","generation"}']);
-}
+export const defineActivate = verb(
+  ACTIVATE,
+  (io, options) => {
+    const { digest, reason } = options;
+    const path = `/admin/v1/snapshots/${encodeURIComponent(digest).replaceAll('%3A', ':')}/activate`;
+    return change(io, options, { path, body: { reason } });
+  },
+  {
+    settings: SOCKET_SETTINGS,
+    examples: { 'on every gateway of the store': `bailiwick activate ${DIGEST} --reason 'tested in staging'` },
+    json: ['{"snapshot","generation"}'],
+  },
+);
 
-async function listSnapshots(io: CliIo, options: AdminOptions): Promise<void> {
+const ROLLBACK = takes({
+  ...ADMIN,
+  '--to <digest>': 'snapshot to return to (default: the one that was in force before)',
+  '--reason <text>': required('why, for people; it is kept with the activation'),
+  ...formats(),
+});
+
+export const defineRollback = verb(
+  ROLLBACK,
+  (io, options) => {
+    const { to, reason } = options;
+    return change(io, options, { path: '/admin/v1/rollback', body: { to, reason } });
+  },
+  {
+    settings: SOCKET_SETTINGS,
+    examples: {
+      'the previous policy, on every gateway of the store':
+        "bailiwick rollback --reason 'the optics labs lost their runs'",
+      'a snapshot of your choice': `bailiwick rollback --to ${DIGEST} --reason 'back to Friday'`,
+    },
+    json: ['{"snapshot","generation"}'],
+  },
+);
+
+async function listSnapshots(io: CliIo, options: AdminOptions): Promise<Answer> {
   const answer = await askGateway(io, options, 'GET', '/admin/v1/snapshots');
-  if (options.format === 'json') {
-    await writeJson(io, Object.fromEntries(answer));
-    return;
-  }
   const rows = listOf(answer.get('snapshots')).map((one) => FIELDS.map((name) => textOf(membersOf(one).get(name))));
-  await write(io.stdout, rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows));
+  return {
+    json: () => Object.fromEntries(answer),
+    text: () => (rows.length === 0 ? 'the store has no snapshots\n' : renderTable(HEADINGS, rows)),
+  };
 }
 
 const HEADINGS = ['SNAPSHOT', 'STATE', 'ACTIVATION', 'STORED', 'REASON'];
@@ -77,9 +83,11 @@ async function change(
   io: CliIo,
   options: AdminOptions,
   { path, body }: { readonly path: string; readonly body: object },
-): Promise<void> {
+): Promise<Answer> {
   const answer = await askGateway(io, options, 'POST', path, body);
   const [snapshot, generation] = [answer.get('snapshot'), answer.get('generation')];
-  if (options.format === 'json') await writeJson(io, { snapshot, generation });
-  else await write(io.stdout, `in force  ${textOf(snapshot)}, activation ${textOf(generation)}\n`);
+  return {
+    json: () => ({ snapshot, generation }),
+    text: () => `in force  ${textOf(snapshot)}, activation ${textOf(generation)}\n`,
+  };
 }

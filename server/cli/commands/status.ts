@@ -1,34 +1,33 @@
 // `bailiwick status`: what a running gateway serves, since when, and whether it is ready.
-import type { Command } from 'commander';
-import { type AdminOptions, askGateway, SOCKET_SETTINGS, withAdminFlags } from '../admin-client.js';
-import { type CliIo, write, writeJson } from '../io.js';
-import { formatOption, withExamples, withJson, withSettings } from '../options.js';
+import { type AdminOptions, askGateway, SOCKET_SETTINGS, ADMIN } from '../admin-client.js';
+import type { Answer, CliIo } from '../io.js';
+import { formats } from '../options.js';
 import { type AnswerMembers, membersOf, numberOf, textOf, textsOf } from '../answer-members.js';
 import { count } from '../render/text.js';
 import { differsText, liveText } from './shadow.js';
+import { takes, verb } from '../verb.js';
 
-export function defineStatus(command: Command, io: CliIo): void {
-  withAdminFlags(command)
-    .addOption(formatOption())
-    .action((options: AdminOptions) => showStatus(io, options));
-  withSettings(command, SOCKET_SETTINGS);
-  withExamples(command, [
-    ['the gateway of this folder', 'bailiwick status'],
-    [
-      'a gateway on another machine',
+const TAKES = takes({ ...ADMIN, ...formats() });
+
+export const defineStatus = verb(TAKES, showStatus, {
+  settings: SOCKET_SETTINGS,
+  examples: {
+    'the gateway of this folder': 'bailiwick status',
+    'a gateway on another machine':
       'bailiwick status --admin-url https://gateway.example.org:8081 --admin-key-file admin.key',
-    ],
-  ]);
-  withJson(command, [
+  },
+  json: [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
     ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","lastError","shadow","workers","peers"}',
-  ]);
-}
+  ],
+});
 
-async function showStatus(io: CliIo, options: AdminOptions): Promise<void> {
+async function showStatus(io: CliIo, options: AdminOptions): Promise<Answer> {
   const status = await askGateway(io, options, 'GET', '/admin/v1/status');
-  if (options.format === 'json') await writeJson(io, Object.fromEntries(status));
-  else await write(io.stdout, ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''));
+  return {
+    json: () => Object.fromEntries(status),
+    text: () => ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''),
+  };
 }
 
 /** A remark about a policy's age; none for a low age. */

@@ -1,44 +1,35 @@
 // `bailiwick test <dir>`: the tests of a policy alone, and which grants they cover.
-import { type Command, Option } from 'commander';
 import type { GrantCoverage } from '../../../engine/compiler.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 import { EXIT, statusOf, usage } from '../exit.js';
-import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { type Answer, type CliIo, pathOf } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
-import { withExamples } from '../options.js';
+import { renderDiagnostics, summarize } from '../render/diagnostics.js';
 import type { Requirement } from '../render/junit.js';
-import { paintFor } from '../render/terminal.js';
+import { type Paint, paintFor } from '../render/terminal.js';
 import { count, countOf, percentText } from '../render/text.js';
+import { type Given, takes, verb } from '../verb.js';
 
 const NOT_COVERED = 'policy.coverage';
 
-type TestFormat = 'text' | 'json' | 'junit';
+const TAKES = takes({
+  '<dir>': 'policy folder, or `<revision>:<path>` in git',
+  '--run <regex>': 'run only the tests whose names match',
+  '--coverage': 'list grants that no test exercises',
+  '--threshold <percent>': 'exit with 4 if a smaller percentage of the grants is covered; implies --coverage',
+  '--format <format>': { about: 'how results are printed', choices: ['text', 'json', 'junit'], usual: 'text' },
+});
 
-interface TestOptions {
-  readonly run?: string;
-  readonly coverage?: true;
-  readonly threshold?: string;
-  readonly format: TestFormat;
-}
+export const defineTest = verb(TAKES, test, {
+  examples: {
+    'all tests': 'bailiwick test policies',
+    'those about visitors': "bailiwick test policies --run 'visit'",
+    'in CI: nine of ten grants have a test': 'bailiwick test policies --threshold 90',
+  },
+});
 
-export function defineTest(command: Command, io: CliIo): void {
-  command
-    .argument('<dir>', 'policy folder, or `<revision>:<path>` in git')
-    .option('--run <regex>', 'run only the tests whose names match')
-    .option('--coverage', 'list grants that no test exercises')
-    .option('--threshold <percent>', 'exit with 4 if a smaller percentage of the grants is covered; implies --coverage')
-    .addOption(
-      new Option('--format <format>', 'how results are printed').choices(['text', 'json', 'junit']).default('text'),
-    )
-    .action((dir: string, options: TestOptions) => test(io, dir, options));
-  withExamples(command, [
-    ['all tests', 'bailiwick test policies'],
-    ['those about visitors', "bailiwick test policies --run 'visit'"],
-    ['in CI: nine of ten grants have a test', 'bailiwick test policies --threshold 90'],
-  ]);
-}
-
-async function test(io: CliIo, dir: string, options: TestOptions): Promise<void> {
+async function test(io: CliIo, options: Given<typeof TAKES>): Promise<Answer> {
+  const { dir } = options;
   const pattern = parsePattern(options.run);
   const threshold = parseThreshold(options.threshold);
   const [{ coverGrants, coveredPercent }, { errorOf }] = await Promise.all([
@@ -49,8 +40,7 @@ async function test(io: CliIo, dir: string, options: TestOptions): Promise<void>
   const { compiled, tests } = report;
   if (compiled === null) {
     io.setStatus(statusOf(report));
-    await print(io, dir, { report, coverage: null, requirements: [], error: errorOf(report), options });
-    return;
+    return answerOf(io, { report, coverage: null, requirements: [], error: errorOf(report), options });
   }
   if (options.run !== undefined && tests.results.length === 0) throw usage(`no test matches \`${options.run}\``);
   const counted = options.coverage === true || threshold !== null;
@@ -62,56 +52,52 @@ async function test(io: CliIo, dir: string, options: TestOptions): Promise<void>
   const requirements = threshold === null ? [] : [{ name: `${asked} of the grants are covered`, failure: missed }];
   const error = errorOf(report) ?? missed;
   io.setStatus(error === null ? EXIT.ok : EXIT.testsFailed);
-  await print(io, dir, { report, coverage, requirements, error, options });
+  return answerOf(io, { report, coverage, requirements, error, options });
 }
 
-interface Printed {
+interface Tested {
   readonly report: CheckReport;
   readonly coverage: GrantCoverage | null;
   readonly requirements: readonly Requirement[];
   readonly error: { readonly code: string; readonly message: string } | null;
-  readonly options: TestOptions;
+  readonly options: Given<typeof TAKES>;
 }
 
-async function print(
-  io: CliIo,
-  dir: string,
-  { report, coverage, requirements, error, options }: Printed,
-): Promise<void> {
-  const { format } = options;
-  if (format === 'junit') {
-    const [{ renderReport }, { makeLocator }] = await Promise.all([
-      import('../render/junit.js'),
-      import('../render/problems.js'),
-    ]);
-    await write(io.stdout, renderReport(report, makeLocator(io.cwd, pathOf(io, dir)), requirements));
-    return;
-  }
-  const [{ renderCoverage, renderTestFailures, testResultsJson }, { renderDiagnostics, summarize }] = await Promise.all(
-    [import('../render/test-failures.js'), import('../render/diagnostics.js')],
-  );
+async function answerOf(io: CliIo, tested: Tested): Promise<Answer> {
+  const { report, coverage, requirements, error, options } = tested;
+  const { tests, diagnostics, compiled } = report;
+  const { testResultsJson } = await import('../render/test-failures.js');
+  return {
+    json: () => ({
+      ...testResultsJson(tests),
+      coverage: coverage === null ? undefined : { grants: coverage },
+      diagnostics: compiled === null ? diagnostics : undefined,
+      error: error ?? undefined,
+    }),
+    text: async () => {
+      if (options.format === 'text') return textOf(tested, paintFor(io, 'stdout'));
+      const [{ renderReport }, { makeLocator }] = await Promise.all([
+        import('../render/junit.js'),
+        import('../render/problems.js'),
+      ]);
+      return renderReport(report, makeLocator(io.cwd, pathOf(io, options.dir)), requirements);
+    },
+  };
+}
+
+async function textOf({ report, coverage, error }: Tested, paint: Paint): Promise<string> {
+  const { renderCoverage, renderTestFailures } = await import('../render/test-failures.js');
   const { tests, diagnostics, sources, files, compiled } = report;
-  if (format === 'json') {
-    const grants = coverage === null ? {} : { coverage: { grants: coverage } };
-    const invalid = compiled === null ? { diagnostics } : {};
-    const failed = error === null ? {} : { error };
-    await writeLargeJson(io, Object.entries({ ...testResultsJson(tests), ...grants, ...invalid, ...failed }));
-    return;
-  }
-  const paint = paintFor(io, 'stdout');
-  if (compiled === null) {
-    await write(
-      io.stdout,
-      `${renderDiagnostics(diagnostics, sources, paint)}${paint('error', summarize(diagnostics, files.length))}\n`,
-    );
-    return;
-  }
+  if (compiled === null)
+    return `${renderDiagnostics(diagnostics, sources, paint)}${paint('error', summarize(diagnostics, files.length))}\n`;
   const all = tests.results.length;
   const sum = tests.failed === 0 ? `${count(all, 'test')} passed` : `${countOf(tests.failed, all, 'test')} failed`;
-  await write(io.stdout, renderTestFailures(tests.failures, paint));
-  if (coverage !== null) await write(io.stdout, renderCoverage(coverage));
-  await write(io.stdout, `${paint(error === null ? 'good' : 'error', sum)}\n`);
-  if (error?.code === NOT_COVERED) await write(io.stdout, `${paint('error', error.message)}\n`);
+  return [
+    renderTestFailures(tests.failures, paint),
+    coverage === null ? '' : renderCoverage(coverage),
+    `${paint(error === null ? 'good' : 'error', sum)}\n`,
+    error?.code === NOT_COVERED ? `${paint('error', error.message)}\n` : '',
+  ].join('');
 }
 
 function parsePattern(text: string | undefined): RegExp {

@@ -1,11 +1,10 @@
 // `bailiwick verify <snapshot>`: whether a snapshot is intact, and with a keyring whether it was published. Without a
 // keyring nothing in a statement can be trusted, so the statement is not read.
-import type { Command } from 'commander';
 import { formatInstant, type Keyring, type Policy, type SignatureReport } from '../../../engine/index.js';
-import { addReport, CliFailure, EXIT, usage } from '../exit.js';
-import { type CliIo, namedFile, write, writeJson } from '../io.js';
+import { addReport, usage } from '../exit.js';
+import { type Answer, type CliIo, namedFile } from '../io.js';
 import { openStated } from '../open-policy.js';
-import { formatOption, withExamples, withJson, type Format } from '../options.js';
+import { formats } from '../options.js';
 import { escapeText } from '../render/escape.js';
 import { paintFor, type Paint } from '../render/terminal.js';
 import { count, renderCounts } from '../render/text.js';
@@ -15,43 +14,32 @@ import { type PublicationReport, verifyPublication } from '../../policy/open/ver
 import { accessRoot } from '../../signing/access-tree.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import { requiredStatement, statementAt, statementPathOf, type StatementText } from '../../signing/statement-file.js';
+import { type Given, takes, verb } from '../verb.js';
 
-export function defineVerify(command: Command, io: CliIo): void {
-  command
-    .argument('<snapshot>', 'snapshot file (`-` is stdin); with --keyring and --statement also a policy folder')
-    .option('--keyring <file>', 'file with the trusted public keys and how many of them are needed')
-    .option('--statement <file>', 'the signed statement (default: `<snapshot>.dsse.json`)')
-    .option('--environment <name>', 'refuse a statement for another environment')
-    .option('--minimum-generation <number>', 'refuse a statement of an earlier generation')
-    .option('--at <instant>', 'time at which the statement must be in force, as in 2027-01-01T00:00:00Z (default: now)')
-    .addOption(formatOption())
-    .action((snapshot: string, options: VerifyOptions) => verify(io, snapshot, options));
-  withExamples(command, [
-    ['is the file intact?', 'bailiwick verify snapshot.json'],
-    [
-      'may it serve in production?',
+const TAKES = takes({
+  '<snapshot>': 'snapshot file (`-` is stdin); with --keyring and --statement also a policy folder',
+  '--keyring <file>': 'file with the trusted public keys and how many of them are needed',
+  '--statement <file>': 'the signed statement (default: `<snapshot>.dsse.json`)',
+  '--environment <name>': 'refuse a statement for another environment',
+  '--minimum-generation <number>': 'refuse a statement of an earlier generation',
+  '--at <instant>': 'time at which the statement must be in force, as in 2027-01-01T00:00:00Z (default: now)',
+  ...formats(),
+});
+
+export const defineVerify = verb(TAKES, verify, {
+  examples: {
+    'is the file intact?': 'bailiwick verify snapshot.json',
+    'may it serve in production?':
       'bailiwick verify snapshot.json --keyring keyring.yaml --environment production --minimum-generation 7',
-    ],
-    [
-      'was this folder signed? It must compile to exactly the snapshot that the statement names',
+    'was this folder signed? It must compile to exactly the snapshot that the statement names':
       'bailiwick verify policies --keyring keyring.yaml --statement snapshot.json.dsse.json',
-    ],
-  ]);
-  withJson(command, [
+  },
+  json: [
     '{"ok","policy","snapshot","decisions","signatures":[{"keyId","name","ok","reason"?}],"statement"?,',
     '"threshold"?,"faults"?:[{"code","message"}],"error"?}: threshold and faults with --keyring only, error is the first fault.',
     'For a file that is not an intact snapshot: "ok", "signatures", "file", "sha256", "error". A file that cannot be checked is not ok.',
-  ]);
-}
-
-interface VerifyOptions {
-  readonly keyring?: string;
-  readonly statement?: string;
-  readonly environment?: string;
-  readonly minimumGeneration?: string;
-  readonly at?: string;
-  readonly format: Format;
-}
+  ],
+});
 
 interface Verification {
   readonly policy: Policy;
@@ -60,10 +48,15 @@ interface Verification {
 }
 
 /** Ends with 8, 6 or 9 if the snapshot may not be used. Throws `CliFailure` if it cannot be judged. */
-async function verify(io: CliIo, path: string, options: VerifyOptions): Promise<void> {
+async function verify(io: CliIo, { snapshot: path, ...options }: Given<typeof TAKES>): Promise<Answer> {
   const values = readStatementFlags(options);
   const statement = statementOf(io, path, options);
-  const policy = await openWhole(io, path, options.statement);
+  const { policy, source } = await openStated(io, path);
+  if (source === 'folder' && options.statement === undefined)
+    throw usage(
+      `\`${path}\` is a folder, not a snapshot`,
+      'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
+    );
   try {
     const keyring = options.keyring === undefined ? null : await asFailure(readKeyring(namedFile(io, options.keyring)));
     const { environment, minimumGeneration, at } = values;
@@ -75,7 +68,12 @@ async function verify(io: CliIo, path: string, options: VerifyOptions): Promise<
             keyring,
             ...(await asFailure(verifyPublication(policy, statement, { keyring, ...asked }))),
           });
-    await tell(io, { policy, signed }, options.format);
+    io.setStatus(statusOfFaults(signed?.faults ?? []));
+    const verification = { policy, signed };
+    return {
+      json: () => verificationJson(verification),
+      text: () => renderVerification(verification, paintFor(io, 'stdout')),
+    };
   } catch (error) {
     throw addReport(error, factsOf(policy));
   }
@@ -96,55 +94,35 @@ function factsOf({ name, digest, decisions }: Policy): object {
   return { policy: name, snapshot: digest, decisions };
 }
 
-function statementOf(io: CliIo, path: string, options: VerifyOptions): StatementText {
-  const named = options.statement !== undefined;
-  const needing = [
-    ...(named ? ['--statement'] : []),
-    ...(options.environment === undefined ? [] : ['--environment']),
-    ...(options.minimumGeneration === undefined ? [] : ['--minimum-generation']),
-    ...(options.at === undefined ? [] : ['--at']),
-  ];
-  if (options.keyring === undefined && needing.length > 0) {
-    const message = `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without a keyring no signature is trusted`;
-    throw usage(message);
-  }
-  if (options.keyring !== undefined && path === '-' && !named) {
-    const message = 'a snapshot on stdin has no statement beside it: name one with `--statement`';
-    throw usage(message);
-  }
-  const shown = options.statement ?? statementPathOf(path);
+function statementOf(io: CliIo, path: string, options: Omit<Given<typeof TAKES>, 'snapshot'>): StatementText {
+  const { keyring, statement, environment, minimumGeneration, at } = options;
+  const named = statement !== undefined;
+  const flags = { '--statement': statement, '--environment': environment, '--minimum-generation': minimumGeneration };
+  const needing = Object.entries({ ...flags, '--at': at }).flatMap(([flag, value]) =>
+    value === undefined ? [] : flag,
+  );
+  if (keyring === undefined && needing.length > 0)
+    throw usage(
+      `\`${needing.join('`, `')}\` can be checked with \`--keyring\` only: without a keyring no signature is trusted`,
+    );
+  if (keyring !== undefined && path === '-' && !named)
+    throw usage('a snapshot on stdin has no statement beside it: name one with `--statement`');
+  const shown = statement ?? statementPathOf(path);
   const file = namedFile(io, shown);
   return named ? requiredStatement(file) : statementAt(file);
 }
 
-async function openWhole(io: CliIo, path: string, statement: string | undefined): Promise<Policy> {
-  const { policy, source } = await openStated(io, path);
-  if (source === 'folder' && statement === undefined) {
-    throw new CliFailure(EXIT.usage, 'cli.usage', `\`${path}\` is a folder, not a snapshot`, {
-      help: 'to compare a folder with a signed snapshot, give `--keyring` and `--statement`',
-    });
-  }
-  return policy;
-}
-
-async function tell(io: CliIo, verification: Verification, format: Format): Promise<void> {
-  const { policy, signed } = verification;
-  const faults = signed?.faults ?? [];
-  io.setStatus(statusOfFaults(faults));
-  if (format === 'text') {
-    await write(io.stdout, renderVerification(verification, paintFor(io, 'stdout')));
-    return;
-  }
-  const [first] = faults;
+function verificationJson({ policy, signed }: Verification): object {
   const statement = signed?.statement ?? null;
-  await writeJson(io, {
-    ok: first === undefined,
+  return {
+    ok: signed === null || signed.faults.length === 0,
     ...factsOf(policy),
     signatures: signed?.signatures ?? [],
-    ...(signed === null ? {} : { threshold: signed.keyring.threshold, faults }),
-    ...(statement === null ? {} : { statement: statementJson(statement) }),
-    ...(first === undefined ? {} : { error: first }),
-  });
+    threshold: signed?.keyring.threshold,
+    faults: signed?.faults,
+    statement: statement === null ? undefined : statementJson(statement),
+    error: signed?.faults[0],
+  };
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -154,12 +132,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['duplicate_key', 'by the same key again'],
 ]);
 const SHOWN_KEY_ID = 71;
-
-interface Counted {
-  readonly keyring: Keyring;
-  /** Keys whose signature counts. */
-  readonly counted: number;
-}
 
 function renderVerification({ policy, signed }: Verification, paint: Paint): string {
   const lines = [
@@ -181,14 +153,15 @@ function renderVerification({ policy, signed }: Verification, paint: Paint): str
       ...(source === undefined ? [] : [`compiled from ${sourceText(source)}`]),
     );
   }
-  lines.push(signedLine({ keyring, counted: signatures.filter(({ ok }) => ok).length }, paint));
+  lines.push(signedLine(keyring, signatures.filter(({ ok }) => ok).length, paint));
   for (const signature of signatures) lines.push(`  ${signatureLine(signature, paint)}`);
   for (const fault of faults) lines.push(paint('error', `refused: ${escapeText(fault.message)}`));
   if (faults.length === 0) lines.push(paint('good', 'intact and published'));
   return `${lines.join('\n')}\n`;
 }
 
-function signedLine({ keyring: { keys, threshold }, counted }: Counted, paint: Paint): string {
+/** `counted`: the keys whose signatures count. */
+function signedLine({ keys, threshold }: Keyring, counted: number, paint: Paint): string {
   const by = `signed by ${String(counted)} of ${count(keys.length, 'key')}`;
   const needed = `${String(threshold)} ${threshold === 1 ? 'is' : 'are'} needed`;
   return counted < threshold ? paint('error', `${by}: too few, ${needed}`) : `${by}, ${needed}`;

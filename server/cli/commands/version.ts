@@ -1,21 +1,20 @@
 // `bailiwick version`: which program this is, and what it runs on.
-import type { Command } from 'commander';
-import { type CliIo, write, writeJson } from '../io.js';
+import type { Answer } from '../io.js';
 import { programVersion } from '../../lib/version.js';
-import { type Format, formatOption, withExamples, withJson } from '../options.js';
+import { formats } from '../options.js';
+import { verb } from '../verb.js';
 
-export function defineVersion(command: Command, io: CliIo): void {
-  command.addOption(formatOption()).action(({ format }: { readonly format: Format }) => version(io, format));
-  withExamples(command, [['for a report', 'bailiwick version --format json']]);
-  withJson(command, ['{"version","node","platform"}']);
-}
+export const defineVersion = verb(formats(), version, {
+  examples: { 'for a report': 'bailiwick version --format json' },
+  json: ['{"version","node","platform"}'],
+});
 
-async function version(io: CliIo, format: Format): Promise<void> {
+function version(): Promise<Answer> {
   const facts = {
     version: programVersion(),
     node: process.versions.node,
     platform: `${process.platform}-${process.arch}`,
   };
-  if (format === 'json') await writeJson(io, facts);
-  else await write(io.stdout, `bailiwick ${facts.version} (Node ${facts.node}, ${facts.platform})\n`);
+  const text = `bailiwick ${facts.version} (Node ${facts.node}, ${facts.platform})\n`;
+  return Promise.resolve({ json: () => facts, text: () => text });
 }

@@ -30,7 +30,7 @@ import type { AccessProof } from '../../signing/access-proof.js';
 import type { AnyEdit, Proved } from '../../policy/explanation-json.js';
 
 /** With the name of the person who has the identity. */
-export type NamedHolder = Holder & { readonly person?: string };
+export type NamedHolder = Holder & { readonly person: string | undefined };
 
 export function renderWhoCan(
   holders: readonly NamedHolder[],

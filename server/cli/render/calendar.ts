@@ -62,22 +62,19 @@ export function cutText({ cutAt }: Calendar): string {
 }
 
 /** In the order of the help of `calendar`. */
-export function calendarJson(calendar: Calendar, snapshot: string): readonly (readonly [string, unknown])[] {
+export function calendarJson(calendar: Calendar, snapshot: string): object {
   const { from, until, changes, cutAt, unproved } = calendar;
-  return [
-    ['from', formatInstant(from)],
-    ['until', formatInstant(until)],
-    ['snapshot', snapshot],
-    [
-      'changes',
-      changes.map(({ at, gained, lost, guardrails }) => ({
-        at: formatInstant(at),
-        gained: gained.map(rowJson),
-        lost: lost.map(rowJson),
-        guardrails,
-      })),
-    ],
-    ['cutAt', cutAt === undefined ? undefined : formatInstant(cutAt)],
-    ['unproved', unproved.length === 0 ? undefined : unproved],
-  ];
+  return {
+    from: formatInstant(from),
+    until: formatInstant(until),
+    snapshot,
+    changes: changes.map(({ at, gained, lost, guardrails }) => ({
+      at: formatInstant(at),
+      gained: gained.map(rowJson),
+      lost: lost.map(rowJson),
+      guardrails,
+    })),
+    cutAt: cutAt === undefined ? undefined : formatInstant(cutAt),
+    unproved: unproved.length === 0 ? undefined : unproved,
+  };
 }

@@ -43,34 +43,31 @@ export function renderMarkdown(report: DiffReport, compared: ComparedPolicies): 
   ];
   const { kept: changes, left: moreChanges } = changesOf(compared);
   const { kept: pairs, left: morePairs } = withinRoom(
-    exclusiveLines(report).map(({ change, pair: [a, b] }) => `**${exclusiveText(change, code(a), code(b))}**\n`),
+    exclusiveLines(report).map((line) => `**${exclusiveText(line, code)}**\n`),
   );
   const room = CLI_LIMITS.commentCharacters - changes.join('').length - pairs.join('').length;
   const { kept: fitting, left } = share(rows, { room, size: ({ text }) => text.length });
   const { kept: open, left: folded } = share(fitting, { room: OPEN_ROWS, size: () => 1 });
   const digests = `<sub>old ${code(compared.old.snapshot)}<br>new ${code(compared.new.snapshot)}</sub>\n`;
-  return [
+  const parts = [
     headline(report),
-    ...(merge === undefined ? [] : [mergeHeadline(merge)]),
-    ...(open.length === 0 ? [] : [table(open)]),
-    ...(folded.length === 0 ? [] : [`<details><summary>${counted(folded)}</summary>\n`, table(folded), '</details>\n']),
-    ...(left.length === 0 ? [] : [`${counted(left)} not shown: \`bailiwick diff\` lists all.\n`]),
+    merge !== undefined && mergeHeadline(merge),
+    open.length > 0 && table(open),
+    folded.length > 0 && `<details><summary>${counted(folded)}</summary>\n\n${table(folded)}\n</details>\n`,
+    left.length > 0 && `${counted(left)} not shown: \`bailiwick diff\` lists all.\n`,
     ...pairs,
-    ...(morePairs === 0
-      ? []
-      : [`${count(morePairs, 'more change')} of \`exclusive\` not shown: \`bailiwick diff\` lists all.\n`]),
+    morePairs > 0 && `${count(morePairs, 'more change')} of \`exclusive\` not shown: \`bailiwick diff\` lists all.\n`,
     ...scopeLines(report, code).map((text) => `**${text}**\n`),
     ...checkLines(compared.checks).map(
       ({ kind, change, names }) =>
         `**${kind} ${change}**${names.length === 0 ? '' : `: ${shortList(names.map(code), SHOWN_CHECKS)}`}\n`,
     ),
     ...changes,
-    ...(moreChanges === 0
-      ? []
-      : [`${count(moreChanges, 'more change')} of checks not shown: \`bailiwick diff\` lists all.\n`]),
+    moreChanges > 0 && `${count(moreChanges, 'more change')} of checks not shown: \`bailiwick diff\` lists all.\n`,
     `${certificate(report)}.\n`,
     digests,
-  ].join('\n');
+  ];
+  return parts.filter((part) => part !== false).join('\n');
 }
 
 /** How checks changed, as many lines as there is room for. What only a merge weakens comes first. */

@@ -2,7 +2,7 @@
 import type { CellRow, ChecksDiff, DiffReport, Emergent, EmergentCheck } from '../../../engine/compiler.js';
 import { groupDigits } from '../../../engine/index.js';
 import { type AnyCause, causeText } from '../../authoring/causes.js';
-import { count } from './text.js';
+import { count, firstOf } from './text.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
 import { exactJson, instantJson } from '../../json/exact-json.js';
@@ -36,8 +36,7 @@ export function renderDiff(report: DiffReport, compared: ComparedPolicies, paint
     ...renderRows(report.gained, { sign: paint('good', '+'), timeOf: stretchText }, paint),
     ...renderRows(report.lost, { sign: paint('error', '-'), timeOf: stretchText }, paint),
     ...exclusiveLines(report).map(
-      ({ change, pair: [a, b] }) =>
-        `${change === 'removed' ? paint('good', '+') : paint('error', '-')} ${exclusiveText(change, escapeText(a), escapeText(b))}\n`,
+      (line) => `${line.gives ? paint('good', '+') : paint('error', '-')} ${exclusiveText(line, escapeText)}\n`,
     ),
     ...scopeLines(report).map((text) => `${text}\n`),
     report.gained.length + report.lost.length + exclusiveLines(report).length === 0
@@ -179,29 +178,32 @@ function renderAlike(rows: readonly ShownRow[], { sign, timeOf }: RowStyle, pain
     const where = `${regionText(row)}${leftOut === null ? '' : `, ${leftOut}`}`;
     return `    ${patternsOf(row.scopes).join(', ')} ${where}${when === '' ? '' : ` ${when}`}\n`;
   });
-  const causes = first.causes
-    .slice(0, SHOWN_CAUSES)
-    .map((cause) => `    ${paint('faint', `because ${escapeText(causeText(cause))}`)}\n`);
-  const left = first.causes.length - SHOWN_CAUSES;
-  const more = left > 0 ? `    ${paint('faint', `and ${count(left, 'more cause')}`)}\n` : '';
-  return `${sign} ${paint('strong', who)}\n${what.join('')}${causes.join('')}${more}`;
+  const more = (left: number): string => `and ${count(left, 'more cause')}`;
+  const causes = firstOf(first.causes, (cause) => `because ${escapeText(causeText(cause))}`, {
+    most: SHOWN_CAUSES,
+    more,
+  });
+  const why = causes.map((text) => `    ${paint('faint', text)}\n`);
+  return `${sign} ${paint('strong', who)}\n${what.join('')}${why.join('')}`;
 }
 
-export interface ExclusiveLine {
-  readonly change: 'added' | 'removed';
+interface ExclusiveLine {
+  /** Whether the pair no longer excludes each other. */
+  readonly gives: boolean;
   readonly pair: readonly [string, string];
 }
 
 /** A pair that no longer excludes each other opens what an actor with both holds, so it comes first. */
-export function exclusiveLines({ exclusive: { added, removed } }: DiffReport): readonly ExclusiveLine[] {
-  return [
-    ...removed.map((pair): ExclusiveLine => ({ change: 'removed', pair })),
-    ...added.map((pair): ExclusiveLine => ({ change: 'added', pair })),
-  ];
+export function exclusiveLines({
+  exclusive: { added, removed },
+}: Pick<DiffReport, 'exclusive'>): readonly ExclusiveLine[] {
+  return [...removed.map((pair) => ({ gives: true, pair })), ...added.map((pair) => ({ gives: false, pair }))];
 }
 
-export function exclusiveText(change: ExclusiveLine['change'], a: string, b: string): string {
-  return change === 'removed'
+/** `shown` is how an identity stands where the text does. */
+export function exclusiveText({ gives, pair }: ExclusiveLine, shown: (identity: string) => string): string {
+  const [a, b] = [shown(pair[0]), shown(pair[1])];
+  return gives
     ? `an actor with both ${a} and ${b} is no longer denied: \`exclusive\` no longer keeps them apart`
     : `an actor with both ${a} and ${b} is denied everything: \`exclusive\` keeps them apart`;
 }
@@ -287,28 +289,29 @@ export function rowJson(row: AnyRow): object {
   return { ...row, from: instantJson(row.from), until: instantJson(row.until) };
 }
 
-function mergeJson({ rows, cells, checks, reviewed }: Merge): readonly (readonly [string, unknown])[] {
-  return [
-    ['reviewed', reviewed],
-    ['emergent', rows.map(rowJson)],
-    ['emergentCells', exactJson(cells)],
-    ['emergentChecks', checks],
-  ];
+function mergeJson({ rows, cells, checks, reviewed }: Merge): object {
+  return { reviewed, emergent: rows.map(rowJson), emergentCells: exactJson(cells), emergentChecks: checks };
 }
 
+/** Counts may be larger than a number can be. */
+export function cellsJson({ compared, equal, gained, lost }: DiffReport['cells']): CellsJson {
+  return { compared: exactJson(compared), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) };
+}
+
+type CellsJson = Readonly<Record<keyof DiffReport['cells'], ReturnType<typeof exactJson>>>;
+
 /** In the order of the help of `diff`. */
-export function diffJson(report: DiffReport, compared: ComparedPolicies): readonly (readonly [string, unknown])[] {
-  const { compared: all, equal, gained, lost } = report.cells;
-  return [
-    ['old', compared.old],
-    ['new', compared.new],
-    ['equal', report.equal],
-    ['gained', report.gained.map(rowJson)],
-    ['lost', report.lost.map(rowJson)],
-    ['exclusive', report.exclusive],
-    ['scopes', report.scopes],
-    ['cells', { compared: exactJson(all), equal: exactJson(equal), gained: exactJson(gained), lost: exactJson(lost) }],
-    ['checks', checksJson(compared.checks)],
-    ...(compared.merge === undefined ? [] : mergeJson(compared.merge)),
-  ];
+export function diffJson(report: DiffReport, compared: ComparedPolicies): object {
+  return {
+    old: compared.old,
+    new: compared.new,
+    equal: report.equal,
+    gained: report.gained.map(rowJson),
+    lost: report.lost.map(rowJson),
+    exclusive: report.exclusive,
+    scopes: report.scopes,
+    cells: cellsJson(report.cells),
+    checks: checksJson(compared.checks),
+    ...(compared.merge === undefined ? {} : mergeJson(compared.merge)),
+  };
 }

@@ -11,7 +11,7 @@ import {
   type WitnessPerson,
 } from '../../../engine/compiler.js';
 import type { GrantRef } from '../../../engine/index.js';
-import { count } from './text.js';
+import { count, firstOf } from './text.js';
 import { citedText, grantText, regionText, roleText, shortList, stretchText } from './words.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
@@ -40,10 +40,9 @@ export function renderReliances({ reliesOn = [] }: GuardrailReport, paint: Paint
   const rest = `for ${count(unknown, 'more guardrail')} that held, finding out what they rely on takes too many steps\n`;
   const lines = known
     .map(({ guardrail, pairs }) => {
-      const apart = pairs.slice(0, SHOWN_RELIANCES).map(([a, b]) => `${escapeText(a)} and ${escapeText(b)}`);
-      const left = pairs.length - apart.length;
-      const more = left > 0 ? `; and ${count(left, 'more pair')}` : '';
-      return `guardrail ${paint('strong', guardrail)} held, because \`exclusive\` keeps apart ${apart.join('; ')}${more}\n`;
+      const more = (left: number): string => `and ${count(left, 'more pair')}`;
+      const apart = firstOf(pairs, (pair) => pair.map(escapeText).join(' and '), { most: SHOWN_RELIANCES, more });
+      return `guardrail ${paint('strong', guardrail)} held, because \`exclusive\` keeps apart ${apart.join('; ')}\n`;
     })
     .join('');
   return unknown === 0 ? lines : `${lines}${rest}`;
@@ -57,9 +56,10 @@ function renderViolation(violation: GuardrailViolation, paint: Paint): string {
   const about = violation.description === null ? '' : `: ${escapeText(violation.description)}`;
   const head = `${where}${paint('error', violation.unproved === true ? 'unproved' : 'violated')} guardrail ${paint('strong', violation.guardrail)}${about}\n`;
   const requires = `  ${paint('info', 'requires')}: ${escapeText(violation.requires)}\n`;
-  const witnesses = violation.witnesses.slice(0, SHOWN_WITNESSES).map((witness) => renderWitness(witness, paint));
-  const more = violation.witnesses.length - SHOWN_WITNESSES;
-  if (more > 0) witnesses.push(`  and ${count(more, 'more witness', 'more witnesses')}: ${LISTED}\n`);
+  const witnesses = firstOf(violation.witnesses, (witness) => renderWitness(witness, paint), {
+    most: SHOWN_WITNESSES,
+    more: (left) => `  and ${count(left, 'more witness', 'more witnesses')}: ${LISTED}\n`,
+  });
   const help = violation.help === undefined ? '' : `  ${paint('info', 'help')}: ${escapeText(violation.help)}\n`;
   return `${head}${requires}${witnesses.join('')}${renderRepair(violation.repair, 'it', paint)}${help}`;
 }
@@ -76,15 +76,17 @@ function renderRepair(repair: readonly GrantRef[], what: string, paint: Paint): 
 function renderWitness(witness: Witness, paint: Paint): string {
   const scopes = witness.scopes.join(', ');
   const when = stretchText(witness);
-  const head = `  ${whoText(witness)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${alsoText(witness)}${when === '' ? '' : ` ${when}`}\n`;
-  const grants = witness.grants.slice(0, SHOWN_GRANTS);
-  const more = witness.grants.length - SHOWN_GRANTS;
+  const { alsoAt = [], also = [], people = [] } = witness;
+  const places = alsoAt.length === 0 ? '' : ` and ${count(alsoAt.length, 'more namespace')}`;
+  const head = `  ${whoText(witness)}: ${scopes === '' ? 'nothing' : scopes} ${regionText(witness)}${places}${when === '' ? '' : ` ${when}`}\n`;
+  const causeText = (grant: WitnessGrant): string =>
+    `    ${paint('info', 'grant')}: ${citedText(grant)}${forRole(grant)}\n`;
+  const more = (left: number): string => `    and ${count(left, 'more grant')}\n`;
   return [
     head,
-    ...grants.map((grant) => `    ${paint('info', 'grant')}: ${citedText(grant)}${forRole(grant)}\n`),
-    ...(more > 0 ? [`    and ${count(more, 'more grant')}\n`] : []),
-    ...(witness.people ?? []).slice(0, SHOWN_IDENTITIES).map(broughtText),
-    renderAlso(witness),
+    ...firstOf(witness.grants, causeText, { most: SHOWN_GRANTS, more }),
+    ...people.slice(0, SHOWN_IDENTITIES).map(broughtText),
+    also.length === 0 ? '' : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`,
   ].join('');
 }
 
@@ -92,17 +94,6 @@ function forRole({ role, description }: WitnessGrant): string {
   return role === undefined
     ? ''
     : `, for role ${roleText({ role, ...(description === undefined ? {} : { description }) })}`;
-}
-
-function alsoText({ alsoAt = [] }: Witness): string {
-  return alsoAt.length === 0 ? '' : ` and ${count(alsoAt.length, 'more namespace')}`;
-}
-
-/** More of the same people. */
-function renderAlso({ also = [] }: Witness): string {
-  return also.length === 0
-    ? ''
-    : `    and ${count(also.length, 'more place or time', 'more places or times')}: ${LISTED}\n`;
 }
 
 /** People by name, each with the identities that contribute something, then those who are not named anywhere. */

@@ -5,11 +5,11 @@ import type { Changes } from '../../policy/history/outcome.js';
 import { countChanges } from '../../policy/history/select-changes.js';
 import type { TreeFault } from '../../policy/history/tree-policy.js';
 import type { CommitLine, LoggedCommit } from '../../policy/sources/git-log.js';
-import { type AnyRow, exclusiveText, renderRows, rowJson } from './diff.js';
+import { type AnyRow, exclusiveLines, exclusiveText, renderRows, rowJson } from './diff.js';
 import { escapeText } from './escape.js';
 import { stretchText } from './words.js';
 import type { Paint } from './terminal.js';
-import { count } from './text.js';
+import { count, firstOf } from './text.js';
 
 interface Tally {
   /** What is wrong with the policy of this step, if that is not what was wrong with the one before. */
@@ -51,17 +51,6 @@ function faultOf({ outcome, compared }: HistoryStep): TreeFault | null {
   return { code: 'policy.absent', message: 'there is no such folder at this commit' };
 }
 
-function rowsOf({ gained, lost }: Changes): readonly (readonly ['gained' | 'lost', AnyRow])[] {
-  return [...gained.map((row) => ['gained', row] as const), ...lost.map((row) => ['lost', row] as const)];
-}
-
-/** A pair that no longer excludes each other opens what an actor with both holds. */
-function pairsOf({
-  exclusive: { added, removed },
-}: Changes): readonly (readonly ['gained' | 'lost', readonly [string, string]])[] {
-  return [...removed.map((pair) => ['gained', pair] as const), ...added.map((pair) => ['lost', pair] as const)];
-}
-
 /** What the step has, in parts by who did it; null for its own commit. */
 export interface ShownStep {
   readonly step: HistoryStep;
@@ -77,9 +66,14 @@ export function stepJson({ step, credits, fault }: ShownStep): readonly object[]
     ...(fault === null ? [] : [{ ...said, fault: { code: fault.code, message: fault.message, ...fault.at } }]),
     ...credits.flatMap(({ by, changes }) => {
       const who = by === null ? {} : { by: by.map(commitJson) };
+      const rowsJson = (change: 'gained' | 'lost'): readonly object[] =>
+        changes[change].map((row) => ({ ...said, change, row: rowJson(row), ...reasonOf(row), ...who }));
       return [
-        ...rowsOf(changes).map(([change, row]) => ({ ...said, change, row: rowJson(row), ...reasonOf(row), ...who })),
-        ...pairsOf(changes).map(([change, exclusive]) => ({ ...said, change, exclusive, ...who })),
+        ...rowsJson('gained'),
+        ...rowsJson('lost'),
+        ...exclusiveLines(changes).map(({ gives, pair: exclusive }) => {
+          return { ...said, change: gives ? 'gained' : 'lost', exclusive, ...who };
+        }),
       ];
     }),
   ];
@@ -118,10 +112,7 @@ function changesText(changes: Changes, paint: Paint): readonly string[] {
   return [
     ...renderRows(changes.gained, { sign: good, timeOf: stretchText }, paint),
     ...renderRows(changes.lost, { sign: bad, timeOf: stretchText }, paint),
-    ...pairsOf(changes).map(([change, [a, b]]) => {
-      const text = exclusiveText(change === 'gained' ? 'removed' : 'added', escapeText(a), escapeText(b));
-      return `${change === 'gained' ? good : bad} ${text}\n`;
-    }),
+    ...exclusiveLines(changes).map((line) => `${line.gives ? good : bad} ${exclusiveText(line, escapeText)}\n`),
   ];
 }
 
@@ -129,11 +120,10 @@ function changesText(changes: Changes, paint: Paint): readonly string[] {
 function byText(by: readonly LoggedCommit[] | null, paint: Paint): string {
   if (by === null) return '';
   if (by.length === 0) return `${paint('error', 'by the merge itself')}: none of the merged commits changed this\n`;
-  const shown = by.slice(0, SHOWN_COMMITS).map(({ name, author, subject }) => {
-    return `by ${name.slice(0, SHORT_NAME)}  ${escapeText(author)}: ${escapeText(subject)}\n`;
-  });
-  const left = by.length - SHOWN_COMMITS;
-  return `${shown.join('')}${left > 0 ? `and by ${count(left, 'more commit')}\n` : ''}`;
+  const text = ({ name, author, subject }: LoggedCommit): string =>
+    `by ${name.slice(0, SHORT_NAME)}  ${escapeText(author)}: ${escapeText(subject)}\n`;
+  const more = (left: number): string => `and by ${count(left, 'more commit')}\n`;
+  return firstOf(by, text, { most: SHOWN_COMMITS, more }).join('');
 }
 
 /** The others are counted; JSON lists all. */

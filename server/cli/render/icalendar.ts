@@ -6,7 +6,7 @@ import { programVersion } from '../../lib/version.js';
 import { changeLines, cutText } from './calendar.js';
 import { escapeText } from './escape.js';
 import { plain } from './terminal.js';
-import { count } from './text.js';
+import { count, firstOf } from './text.js';
 
 export interface Published {
   /** Its name. */
@@ -37,8 +37,8 @@ export function renderICalendar(calendar: Calendar, published: Published): strin
 /** An event without an end takes no time. */
 function eventOf(change: CalendarChange, { policy, stamp }: Published): readonly string[] {
   const lines = changeLines(change, plain).flatMap((text) => text.trimEnd().split('\n'));
-  const left = lines.length - SHOWN_LINES;
-  const shown = left > 0 ? [...lines.slice(0, SHOWN_LINES), `and ${count(left, 'more line')}`] : lines;
+  const more = (left: number): string => `and ${count(left, 'more line')}`;
+  const shown = firstOf(lines, (line) => line, { most: SHOWN_LINES, more });
   return [
     'BEGIN:VEVENT',
     `UID:${uidOf(policy, change.at)}`,

@@ -37,39 +37,31 @@ export function renderReport(report: CheckReport, locator: Locator, requirements
 /** A command that failed before there was anything to report. */
 export function renderFailure({ code, message }: { readonly code: string; readonly message: string }): string {
   const failed = `    <testcase classname="bailiwick" name="run">\n      <error type="${attribute(code)}" message="${attribute(message)}"/>\n    </testcase>\n`;
-  return document([
-    {
-      tests: 1,
-      failures: 0,
-      errors: 1,
-      text: `  <testsuite name="command" tests="1" failures="0" errors="1">\n${failed}  </testsuite>\n`,
-    },
-  ]);
+  return document([{ name: 'command', cases: [failed], failures: 0, errors: 1 }]);
 }
 
 interface Suite {
-  readonly tests: number;
+  readonly name: string;
+  readonly cases: readonly string[];
   readonly failures: number;
   readonly errors: number;
-  readonly text: string;
 }
 
 function document(suites: readonly Suite[]): string {
+  const body = suites.map(
+    (one) => `  <testsuite name="${one.name}" ${countsOf([one])}>\n${one.cases.join('')}  </testsuite>\n`,
+  );
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="bailiwick" ${countsOf(suites)}>\n${body.join('')}</testsuites>\n`;
+}
+
+function countsOf(suites: readonly Suite[]): string {
   const sum = (of: (one: Suite) => number): string => String(suites.reduce((total, one) => total + of(one), 0));
-  const counts = `tests="${sum(({ tests }) => tests)}" failures="${sum(({ failures }) => failures)}" errors="${sum(({ errors }) => errors)}"`;
-  const body = suites.map(({ text }) => text).join('');
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="bailiwick" ${counts}>\n${body}</testsuites>\n`;
+  return `tests="${sum(({ cases }) => cases.length)}" failures="${sum(({ failures }) => failures)}" errors="${sum(({ errors }) => errors)}"`;
 }
 
 function suite(name: string, cases: readonly Case[], locator: Locator): Suite {
   const failures = cases.filter(({ failure }) => failure !== null).length;
-  const body = cases.map((one) => testCase(name, one, locator)).join('');
-  return {
-    tests: cases.length,
-    failures,
-    errors: 0,
-    text: `  <testsuite name="${name}" tests="${String(cases.length)}" failures="${String(failures)}" errors="0">\n${body}  </testsuite>\n`,
-  };
+  return { name, cases: cases.map((one) => testCase(name, one, locator)), failures, errors: 0 };
 }
 
 function testCase(suiteName: string, { name, file, line, failure }: Case, locator: Locator): string {

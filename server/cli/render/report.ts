@@ -1,5 +1,5 @@
 // What `check` and `compile` found, in every format.
-import { type CliIo, pathOf, write, writeLargeJson } from '../io.js';
+import { type CliIo, pathOf, write, writeJson } from '../io.js';
 import { type ReportFormat, REPORTERS } from '../options.js';
 import { renderDiagnostics, summarize } from './diagnostics.js';
 import { guardrailsJson, renderReliances, renderViolations } from './guardrails.js';
@@ -9,7 +9,7 @@ import { count, countOf } from './text.js';
 import type { CheckReport } from '../../policy/open/check-policy.js';
 
 /** The JSON of `check`; `compile` adds to it. */
-export function toJson(report: CheckReport): Readonly<Record<string, unknown>> {
+export function toJson(report: CheckReport): object {
   const error = errorOf(report);
   return {
     ok: error === null,
@@ -37,7 +37,7 @@ interface PrintedReport {
   readonly dir: string;
   readonly format: ReportFormat;
   /** More fields of the JSON. */
-  readonly json: readonly (readonly [string, unknown])[];
+  readonly json: object;
   /** What people read, around the report, and where. */
   readonly text: (report: string, paint: Paint) => string;
   readonly stream?: 'stdout' | 'stderr';
@@ -45,7 +45,7 @@ interface PrintedReport {
 
 export async function printReport(io: CliIo, report: CheckReport, printed: PrintedReport): Promise<void> {
   const { dir, format, json, text, stream = 'stdout' } = printed;
-  if (format === 'json') await writeLargeJson(io, [...Object.entries(toJson(report)), ...json]);
+  if (format === 'json') await writeJson(io, { ...toJson(report), ...json });
   else if (format === 'text') {
     const paint = paintFor(io, stream);
     await write(io[stream], text(renderCheck(report, paint), paint));

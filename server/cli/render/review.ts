@@ -1,11 +1,12 @@
 // Access reviews for people: what was reviewed, what was decided, and what has come of it.
+import type { Region } from '../../../engine/compiler.js';
 import { groupDigits, type ScopeName } from '../../../engine/index.js';
 import type { NamedRow, ReviewOutcome } from '../../review/outcome.js';
 import type { Population, PopulationCounts, Selection } from '../../review/population.js';
 import type { Decisions } from '../../review/sheet.js';
 import { grantText, patternsOf, regionText } from './words.js';
 import { escapeText } from './escape.js';
-import { count } from './text.js';
+import { count, firstOf } from './text.js';
 
 /** Lists in texts end here; JSON and CSV have all. */
 const SHOWN = 100;
@@ -34,8 +35,8 @@ export function countsText({ rows, people, groups, identities, grants }: Populat
 /** One line for each, after a heading with their number; nothing for an empty list. */
 function listed(heading: string, entries: readonly string[]): readonly string[] {
   if (entries.length === 0) return [];
-  const more = entries.length > SHOWN ? [`  and ${count(entries.length - SHOWN, 'more', 'more')}`] : [];
-  return [`${heading}: ${String(entries.length)}`, ...entries.slice(0, SHOWN).map((entry) => `  ${entry}`), ...more];
+  const more = (left: number): string => `  and ${count(left, 'more', 'more')}`;
+  return [`${heading}: ${String(entries.length)}`, ...firstOf(entries, (one) => `  ${one}`, { most: SHOWN, more })];
 }
 
 type RowText = (named: Pick<NamedRow, 'row'>) => string;
@@ -108,35 +109,29 @@ function outcomeLines(
   ];
 }
 
-interface Part {
-  readonly namespace: Parameters<typeof regionText>[0]['namespace'];
-  readonly extent: Parameters<typeof regionText>[0]['extent'];
-  readonly except?: Parameters<typeof regionText>[0]['except'];
+interface Part extends Region {
   readonly scopes: readonly ScopeName[];
   readonly from: string | null;
   readonly until: string | null;
 }
 
 /** Whatever is held when it is looked at has no beginning that matters. */
-function partText({ scopes, from, until, except, ...region }: Part, at: string): string {
-  const when = [
-    ...(from === null || from === at ? [] : [`from ${from}`]),
-    ...(until === null ? [] : [`until ${until}`]),
-  ];
-  const where = regionText(except === undefined ? region : { ...region, except });
-  return [patternsOf(scopes).join(', '), where, ...when].join(' ');
+function partText({ scopes, from, until, ...region }: Part, at: string): string {
+  const begin = from === null || from === at ? '' : ` from ${from}`;
+  return `${patternsOf(scopes).join(', ')} ${regionText(region)}${begin}${until === null ? '' : ` until ${until}`}`;
 }
 
 export function totalLines({ totals, revoked, snapshot, at }: ReviewOutcome): readonly string[] {
   const { rows, kept, revoked: taken, undecided } = totals;
   const open = undecided === 0 ? '' : `, ${String(undecided)} not decided`;
+  const { gone, ended, covered, partly, held } = revoked;
   const parts = [
-    `${String(revoked.gone)} gone`,
-    ...(revoked.ended === 0 ? [] : [`${String(revoked.ended)} ended by themselves`]),
-    ...(revoked.covered === 0 ? [] : [`${String(revoked.covered)} given by other rows`]),
-    ...(revoked.partly === 0 ? [] : [`${String(revoked.partly)} held in part`]),
-    ...(revoked.held === 0 ? [] : [`${String(revoked.held)} still held`]),
-  ];
+    `${String(gone)} gone`,
+    ended > 0 && `${String(ended)} ended by themselves`,
+    covered > 0 && `${String(covered)} given by other rows`,
+    partly > 0 && `${String(partly)} held in part`,
+    held > 0 && `${String(held)} still held`,
+  ].filter((part) => part !== false);
   return [
     `${count(rows, 'row')}: ${String(kept)} kept, ${String(taken)} revoked${open}`,
     `checked against ${snapshot} at ${at}${taken === 0 ? '' : `; of the revoked: ${parts.join(', ')}`}`,

@@ -39,7 +39,7 @@ function log({ problems, locator, status, notifications, sources }: Log): string
   const version = programVersion();
   const codes = [...new Set(problems.map(({ code }) => code))].sort();
   const fingerprint = makeFingerprints(sources);
-  const results = locator === null ? [] : problems.map((problem) => toResult(problem, codes, { locator, fingerprint }));
+  const results = locator === null ? [] : problems.map((problem) => toResult(problem, codes, locator, fingerprint));
   const bases = new Set(locator === null ? [] : problems.map(({ file }) => locator.uri(file).uriBaseId));
   const invocation = {
     executionSuccessful: notifications.length === 0,
@@ -78,12 +78,12 @@ function toRule(code: ProblemCode): object {
   };
 }
 
-interface Making {
-  readonly locator: Locator;
-  readonly fingerprint: (problem: CheckProblem) => string;
-}
-
-function toResult(problem: CheckProblem, codes: readonly ProblemCode[], { locator, fingerprint }: Making): object {
+function toResult(
+  problem: CheckProblem,
+  codes: readonly ProblemCode[],
+  locator: Locator,
+  fingerprint: (problem: CheckProblem) => string,
+): object {
   const { code, severity, file, range, message, detail, related } = problem;
   const location = (place: { readonly file: string; readonly range: Range }): object => ({
     physicalLocation: { artifactLocation: locator.uri(place.file), region: toRegion(place.range) },

@@ -10,7 +10,7 @@ import { formatInstant, type GrantRef, groupDigits } from '../../../engine/index
 import { grantText, placeText, shortList } from './words.js';
 import { escapeText } from './escape.js';
 import type { Paint } from './terminal.js';
-import { count, countOf, percentText } from './text.js';
+import { count, countOf, firstOf, percentText } from './text.js';
 
 /** More than these are counted in text; JSON lists all. A lineage has at most 33 namespaces. */
 const SHOWN_GRANTS = 20;
@@ -58,9 +58,8 @@ function renderFailure(failure: PolicyTestFailure, paint: Paint): string {
 }
 
 function grantLines(grants: readonly GrantRef[], paint: Paint): readonly string[] {
-  const lines = grants.slice(0, SHOWN_GRANTS).map((grant) => `  ${paint('info', 'grant')}: ${grantText(grant)}`);
-  const more = grants.length - SHOWN_GRANTS;
-  return more > 0 ? [...lines, `  and ${count(more, 'more grant')}`] : lines;
+  const more = (left: number): string => `  and ${count(left, 'more grant')}`;
+  return firstOf(grants, (grant) => `  ${paint('info', 'grant')}: ${grantText(grant)}`, { most: SHOWN_GRANTS, more });
 }
 
 function answerText(answer: PolicyTestFailure['expected']): string {

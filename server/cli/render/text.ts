@@ -1,9 +1,25 @@
 // Small texts that every report is made of: numbers with their nouns, percentages, the width of a line on a terminal, tables.
+import { escapeText } from './escape.js';
 import { groupDigits, type PolicyChecks, type SnapshotCounts } from '../../../engine/index.js';
 
 /** `1 file`, `2,000 files`, `2 entries`. */
 export function count(number: number, singular: string, plural = `${singular}s`): string {
   return `${groupDigits(number)} ${number === 1 ? singular : plural}`;
+}
+
+/** Lines for people, without what a terminal could obey; those that are false are left out. */
+export function linesText(lines: readonly (string | false)[]): string {
+  return lines.map((line) => (line === false ? '' : `${escapeText(line)}\n`)).join('');
+}
+
+/** Texts of the first ones of a list, and one that counts the others. */
+export function firstOf<T>(
+  list: readonly T[],
+  text: (one: T) => string,
+  { most, more }: { readonly most: number; readonly more: (left: number) => string },
+): readonly string[] {
+  const shown = list.slice(0, most).map((one) => text(one));
+  return list.length <= most ? shown : [...shown, more(list.length - most)];
 }
 
 /** `3 of 1,200 tests` */

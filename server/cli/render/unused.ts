@@ -20,7 +20,8 @@ import { instantJson } from '../../json/exact-json.js';
 import type { SearchReport } from '../../audit/search.js';
 import type { PastPolicies, UseCounts } from '../past-uses.js';
 import type { Effect, Folder, SmallerPolicy } from '../smaller-policy.js';
-import { silenceText } from '../audit-log.js';
+import { namesOf } from '../compare-policies.js';
+import { beginText, silenceText } from '../audit-log.js';
 import { citedText, placeText, stretchText } from './words.js';
 import { certificate, type ComparedPolicies, diffJson, renderRows } from './diff.js';
 import { escapeText } from './escape.js';
@@ -108,12 +109,7 @@ function grantRef({ grants }: Rights, at: number): GrantRef & { readonly reason?
   return { id, ...where, ...(reason === null ? {} : { reason }) };
 }
 
-interface MemberRef {
-  readonly role: string;
-  readonly member: string;
-  readonly file?: string;
-  readonly line?: number;
-}
+type MemberRef = Omit<GrantRef, 'id'> & { readonly role: string; readonly member: string };
 
 function memberRef({ memberships }: Rights, at: number): MemberRef {
   const found = memberships[at];
@@ -124,13 +120,18 @@ function memberRef({ memberships }: Rights, at: number): MemberRef {
 }
 
 function droppedText({ unused: { smaller } }: UnusedReport): string {
-  const scopes = [...smaller.scopes.values()].reduce((sum, { size }) => sum + size, 0);
+  const { grants, scopes, members } = sizesOf(smaller);
   const parts = [
-    ...(smaller.grants.size === 0 ? [] : [count(smaller.grants.size, 'grant')]),
-    ...(scopes === 0 ? [] : [count(scopes, 'scope')]),
-    ...(smaller.memberships.size === 0 ? [] : [count(smaller.memberships.size, 'membership')]),
+    grants > 0 && count(grants, 'grant'),
+    scopes > 0 && count(scopes, 'scope'),
+    members > 0 && count(members, 'membership'),
   ];
-  return parts.join(', ');
+  return parts.filter((part) => part !== false).join(', ');
+}
+
+function sizesOf({ grants, scopes, memberships }: Unused['smaller']): Record<'grants' | 'scopes' | 'members', number> {
+  const all = [...scopes.values()].reduce((sum, { size }) => sum + size, 0);
+  return { grants: grants.size, scopes: all, members: memberships.size };
 }
 
 function smallerLines(report: UnusedReport, output: string | null, paint: Paint): readonly string[] {
@@ -160,94 +161,70 @@ function unknownLines({ counts, past, search, period, folder }: UnusedReport): r
   const { silences, begins } = search.unrecorded;
   const others = past.names.filter(([name]) => name !== folder.set.name);
   const { first } = counts;
-  return [
-    ...(first === null ? ['anything: it has no decision of this time'] : []),
-    ...(first !== null && first > period.since
-      ? [`what happened before ${formatInstant(first)}: that is its first decision of this time`]
-      : []),
-    ...begins.map(({ log, seq }) =>
-      escapeText(`not read: the events of log ${log} before ${groupDigits(seq)}, which are elsewhere`),
-    ),
+  const lines = [
+    first === null && 'anything: it has no decision of this time',
+    first !== null &&
+      first > period.since &&
+      `what happened before ${formatInstant(first)}: that is its first decision of this time`,
+    ...begins.map((one) => escapeText(beginText(one))),
     ...silences.map((silence) => escapeText(silenceText(silence))),
-    ...(counts.lost === 0 ? [] : [`${count(counts.lost, 'event')} that could not be written`]),
-    ...(counts.missing === 0 ? [] : [`${count(counts.missing, 'log')} that the gateway found missing`]),
-    ...(counts.unreadable === 0 ? [] : [`${count(counts.unreadable, 'decision')} that cannot be made again`]),
-    ...(counts.local === 0
-      ? []
-      : [`${count(counts.local, 'decision')} in local mode, where everything is allowed without a policy`]),
-    ...(flips.denied === 0
-      ? []
-      : [`what was needed for ${count(flips.denied, 'decision')} that were allowed then, and that this policy denies`]),
-    ...(flips.allowed === 0
-      ? []
-      : [
-          `whether anybody still needs ${count(flips.allowed, 'access', 'accesses')} that were denied then, and that this policy allows`,
-        ]),
-    ...(flips.otherSet === 0
-      ? []
-      : [`what ${count(flips.otherSet, 'query', 'queries')} would have shown, of which this policy shows another set`]),
+    counts.lost > 0 && `${count(counts.lost, 'event')} that could not be written`,
+    counts.missing > 0 && `${count(counts.missing, 'log')} that the gateway found missing`,
+    counts.unreadable > 0 && `${count(counts.unreadable, 'decision')} that cannot be made again`,
+    counts.local > 0 &&
+      `${count(counts.local, 'decision')} in local mode, where everything is allowed without a policy`,
+    flips.denied > 0 &&
+      `what was needed for ${count(flips.denied, 'decision')} that were allowed then, and that this policy denies`,
+    flips.allowed > 0 &&
+      `whether anybody still needs ${count(flips.allowed, 'access', 'accesses')} that were denied then, and that this policy allows`,
+    flips.otherSet > 0 &&
+      `what ${count(flips.otherSet, 'query', 'queries')} would have shown, of which this policy shows another set`,
     ...others.map(
       ([name, decisions]) =>
         `whether ${count(decisions, 'decision')} by policy \`${escapeText(name)}\` say anything about this one; they count`,
     ),
-    ...(past.unknown === 0
-      ? []
-      : [`since when grants exist: the snapshots of ${count(past.unknown, 'decision')} are not beside the log`]),
+    past.unknown > 0 &&
+      `since when grants exist: the snapshots of ${count(past.unknown, 'decision')} are not beside the log`,
     'use without a gateway: `decide`, the library, the database',
   ];
+  return lines.filter((line) => line !== false);
 }
 
-export function unusedJson(report: UnusedReport): readonly (readonly [string, unknown])[] {
+export function unusedJson(report: UnusedReport): object {
   const { folder, rights, unused, period, tooNew, smaller, effect, counts, past, search } = report;
   const { first, last, snapshots: _, ...numbers } = counts;
   const compared: ComparedPolicies = {
-    old: { snapshot: folder.policy.digest, decisions: folder.policy.decisions },
-    new: { snapshot: smaller.policy.digest, decisions: smaller.policy.decisions },
+    old: namesOf(folder),
+    new: namesOf(smaller),
     checks: effect.checks,
   };
   const json = (right: UnusedRight): object => rightJson(right, rights, report);
-  const { grants, scopes, memberships } = unused.smaller;
   const { silences, begins } = search.unrecorded;
-  return [
-    ['policy', folder.set.name],
-    ['snapshot', folder.policy.digest],
-    [
-      'period',
-      {
-        since: formatInstant(period.since),
-        until: formatInstant(period.until),
-        first: timeJson(first),
-        last: timeJson(last),
-      },
-    ],
-    ['unused', unused.rights.filter((right) => !isNew(right, tooNew)).map(json)],
-    ['tooNew', unused.rights.filter((right) => isNew(right, tooNew)).map(json)],
-    [
-      'smaller',
-      {
-        ...compared.new,
-        grants: grants.size,
-        scopes: [...scopes.values()].reduce((sum, { size }) => sum + size, 0),
-        members: memberships.size,
-        files: smaller.changed,
-        breaks: effect.breaks,
-        diff: Object.fromEntries(diffJson(effect.report, compared)),
-      },
-    ],
-    ['proof', { decisions: counts.decisions, changed: 0 }],
-    [
-      'log',
-      {
-        ...{ events: search.found, ...numbers, malformed: search.malformed, unverified: search.unverified },
-        policies: past.names.map(([name, decisions]) => ({ name, decisions })),
-        ...{ unknownPolicies: past.unknown, silences, begins },
-      },
-    ],
-  ];
-}
-
-function timeJson(at: UnusedReport['counts']['first']): string | null {
-  return at === null ? null : formatInstant(at);
+  return {
+    policy: folder.set.name,
+    snapshot: folder.policy.digest,
+    period: {
+      since: formatInstant(period.since),
+      until: formatInstant(period.until),
+      first: instantJson(first),
+      last: instantJson(last),
+    },
+    unused: unused.rights.filter((right) => !isNew(right, tooNew)).map(json),
+    tooNew: unused.rights.filter((right) => isNew(right, tooNew)).map(json),
+    smaller: {
+      ...compared.new,
+      ...sizesOf(unused.smaller),
+      files: smaller.changed,
+      breaks: effect.breaks,
+      diff: diffJson(effect.report, compared),
+    },
+    proof: { decisions: counts.decisions, changed: 0 },
+    log: {
+      ...{ events: search.found, ...numbers, malformed: search.malformed, unverified: search.unverified },
+      policies: past.names.map(([name, decisions]) => ({ name, decisions })),
+      ...{ unknownPolicies: past.unknown, silences, begins },
+    },
+  };
 }
 
 function rightJson(right: UnusedRight, rights: Rights, report: UnusedReport): object {
@@ -260,7 +237,7 @@ function rightJson(right: UnusedRight, rights: Rights, report: UnusedReport): ob
   return {
     kind,
     use,
-    last: timeJson(last),
+    last: instantJson(last),
     dropped,
     ...what,
     ...(known === null ? {} : { known: instantJson(known) }),
