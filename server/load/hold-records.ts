@@ -53,7 +53,9 @@ export async function holdMoved(trx: Knex, places: readonly number[], { onConfli
   if (onConflict !== 'replace' || effect === 'tried') return;
   await rowsOf(
     trx,
-    sql`SELECT FROM records AS r JOIN ${STAGE} ON r.id = i.id AND r.family IS NOT DISTINCT FROM i.family AND r.path <> i.path
-      WHERE i.n = ANY(${places}::int[]) ORDER BY r.id FOR UPDATE OF r`,
+    // Fenced, as in store-batch.ts: for the order, the planner would walk the primary key of all records.
+    sql`SELECT FROM (SELECT i.id, i.family, i.path FROM ${STAGE} WHERE i.n = ANY(${places}::int[]) ORDER BY i.id OFFSET 0) AS i
+      CROSS JOIN LATERAL (SELECT FROM records AS r
+        WHERE r.id = i.id AND r.family IS NOT DISTINCT FROM i.family AND r.path <> i.path OFFSET 0 FOR UPDATE) AS r`,
   );
 }

@@ -48,8 +48,9 @@ async function storeFamily(batch: Batch, family: Family, wave: readonly number[]
   await stageRows(batch.trx, batch.rows, sound);
   const described = family === 'namespace' ? await describeImplied(batch) : [];
   await unstage(batch.trx, described);
-  const there = await insertStaged(batch, family);
-  settle(batch, without(without(sound, described), there), 'loaded');
+  const undescribed = without(sound, described);
+  const there = await insertStaged(batch, family, undescribed);
+  settle(batch, without(undescribed, there), 'loaded');
   if (family !== 'namespace') batch.way = there.length > 0 ? 'staged' : 'direct';
   if (there.length > 0) await compareStored(batch, family, there);
 }
@@ -89,20 +90,24 @@ async function describeImplied(batch: Batch): Promise<readonly number[]> {
 
 const CREATED_BY = 'load';
 
-/** Inserts the rows of a family that have a free id and namespace. Returns the places of the other rows. */
-async function insertStaged({ trx, options }: Batch, family: Family): Promise<readonly number[]> {
+/** Inserts the rows of a family, at these places, that have a free id and namespace. Returns the places of the other rows. */
+async function insertStaged(
+  { trx, rows, options }: Batch,
+  family: Family,
+  places: readonly number[],
+): Promise<readonly number[]> {
   const code = sql`${familyCode(family)}::smallint`;
   const at = sql`COALESCE(i.created_at, ${formatInstant(options.now)}::timestamptz)`;
-  return placesOf(
+  const inserted = await rowsOf<{ readonly id: string }>(
     trx,
-    sql`WITH stored AS (
-      INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, parameters,
+    sql`INSERT INTO records (id, family, path, name, description, properties, version, schema, slots, template, parameters,
         resources, state, unique_name, revision, created_at, updated_at, archived_at, created_by)
       SELECT i.id, i.family, i.path, i.name, i.description, i.properties, i.version, i.schema, i.slots, i.template,
         i.parameters, i.resources, i.state, i.unique_name, 1, ${at}, ${at}, i.archived_at, ${CREATED_BY}::text
-      FROM ${STAGE} WHERE i.family = ${code} AND ${ID_IS_FREE} ON CONFLICT DO NOTHING RETURNING id)
-    SELECT i.n FROM ${STAGE} WHERE i.family = ${code} AND NOT EXISTS (SELECT 1 FROM stored AS s WHERE s.id = i.id)`,
+      FROM ${STAGE} WHERE i.family = ${code} AND ${ID_IS_FREE} ON CONFLICT DO NOTHING RETURNING id`,
   );
+  const stored = new Set(inserted.map(({ id }) => id));
+  return places.filter((n) => !stored.has(rows[n]?.id ?? ''));
 }
 
 /** Handles lines about existing records: nothing to do, something to replace, or a conflict. */
@@ -199,8 +204,12 @@ async function implyNamespaces(
   return { namespaces: paths, implied: made.length };
 }
 
-/** That no record has the id of a row called `i`. Where records are partitioned, ON CONFLICT looks into one partition alone. */
-const ID_IS_FREE = sql`NOT EXISTS (SELECT FROM records AS r WHERE r.id = i.id OFFSET 0)`;
+/**
+ * That no record has the id of a row called `i`. Where records are partitioned, ON CONFLICT looks into one partition alone.
+ * No index has the revision, so it is the primary key that is looked up. In an empty store the planner would walk another
+ * one for each row, which grows with each row.
+ */
+const ID_IS_FREE = sql`NOT EXISTS (SELECT r.revision FROM records AS r WHERE r.id = i.id OFFSET 0)`;
 
 /** The id of a namespace that gets none from a line. */
 function namespaceId(namespace: NamespacePath): string {

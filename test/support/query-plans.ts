@@ -1,4 +1,5 @@
 // The plan of a statement as the store runs it: the generic plan of a prepared statement.
+import type { Knex } from 'knex';
 import type { Database } from '../../server/db/database.js';
 import type { Binding, Fragment } from '../../server/db/sql.js';
 import { WHOLE_RANGES } from '../../server/db/session-settings.js';
@@ -43,12 +44,21 @@ export function wholePlanOf(
   return plannedOf(db, statement, { options, whole: true });
 }
 
+interface Planning {
+  readonly options: readonly string[];
+  readonly whole: boolean;
+}
+
+function plannedOf(db: Database, statement: Fragment, planning: Planning): Promise<readonly Step[]> {
+  return inTransaction(db.knex, (knex) => plannedIn(knex, statement, planning));
+}
+
 let planned = 0;
 
-async function plannedOf(
-  db: Database,
-  { text, bindings }: Fragment,
-  { options, whole }: { readonly options: readonly string[]; readonly whole: boolean },
+async function plannedIn(
+  knex: Knex,
+  { text, bindings }: Pick<Fragment, 'text' | 'bindings'>,
+  { options, whole }: Planning,
 ): Promise<readonly Step[]> {
   const parts = text.split('?');
   const prepared = parts.map((part, index) => (index === 0 ? part : `$${String(index)}${part}`)).join('');
@@ -56,16 +66,39 @@ async function plannedOf(
   // A name of its own, because a failure leaves it behind: the transaction takes no further statement then.
   planned += 1;
   const name = `planned_${String(planned)}`;
-  const rows = await inTransaction(db.knex, async (knex) => {
-    await knex.raw(`PREPARE ${name} AS ${prepared}`);
-    await knex.raw('SET LOCAL plan_cache_mode = force_generic_plan');
-    if (whole) await knex.raw(WHOLE_RANGES.text);
-    const explained = `EXPLAIN (${[...options, 'FORMAT JSON'].join(', ')}) EXECUTE ${name}${values}`;
-    const found = await knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(explained);
-    await knex.raw(`DEALLOCATE ${name}`);
-    return found.rows;
-  });
+  await knex.raw(`PREPARE ${name} AS ${prepared}`);
+  await knex.raw('SET LOCAL plan_cache_mode = force_generic_plan');
+  if (whole) await knex.raw(WHOLE_RANGES.text);
+  const explained = `EXPLAIN (${[...options, 'FORMAT JSON'].join(', ')}) EXECUTE ${name}${values}`;
+  const { rows } = await knex.raw<{ rows: readonly { 'QUERY PLAN': readonly { Plan: PlanNode }[] }[] }>(explained);
+  await knex.raw(`DEALLOCATE ${name}`);
   return (rows[0]?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => stepsOf(Plan, []));
+}
+
+export interface Planned {
+  readonly text: string;
+  readonly steps: readonly Step[];
+}
+
+/** The plans of all statements with values that the work runs in transactions of a store like this one, each made before it is run. */
+export async function plansOf(
+  db: Database,
+  work: (planning: Database) => Promise<unknown>,
+): Promise<readonly Planned[]> {
+  const plans: Planned[] = [];
+  const planning = (trx: Knex.Transaction): Knex.Transaction =>
+    new Proxy(trx, {
+      get: (of, name) => {
+        if (name !== 'raw') return Reflect.get(of, name) as unknown;
+        return async (text: string, bindings: readonly string[] = []) => {
+          if (bindings.length > 0)
+            plans.push({ text, steps: await plannedIn(of, { text, bindings }, { options: [], whole: false }) });
+          return of.raw(text, bindings);
+        };
+      },
+    });
+  await work({ ...db, transaction: (inside, options) => db.transaction((trx) => inside(planning(trx)), options) });
+  return plans;
 }
 
 function stepsOf(node: PlanNode, above: readonly PlanNode[]): readonly Step[] {
