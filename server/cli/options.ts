@@ -1,4 +1,4 @@
-// Options that several verbs share, and how a verb is given its examples: one place, so that every help text reads alike.
+// Options that several verbs share, and what their values mean: one place, so that every verb reads them alike.
 import type { LintCode, LintLevel } from '../../engine/compiler.js';
 import { type Instant, instantOf, nearest, parseInstant } from '../../engine/index.js';
 import {

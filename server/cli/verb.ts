@@ -1,5 +1,5 @@
-// How a verb is declared: what it takes, in the forms that its help shows, and what stands below. What it is given has its
-// type from that.
+// How a verb is declared: what it takes, in the forms that its help shows, and what its help has besides. The values that it
+// is given have their types from these forms.
 import { Argument, type Command, Option } from 'commander';
 import { flagOf, type SettingFlags, type SettingName } from '../config/index.js';
 import { type Answer, type CliIo, print } from './io.js';
@@ -11,10 +11,12 @@ export interface Rule {
   readonly needed?: 'always' | { readonly unless: readonly string[] };
   readonly excludes?: readonly string[];
   readonly choices?: readonly string[];
+  /** The value without the option. */
   readonly usual?: string;
   readonly repeated?: true;
   readonly parse?: (text: string) => unknown;
   readonly hidden?: true;
+  /** The heading above the option in the help. */
   readonly group?: string;
 }
 
@@ -71,6 +73,7 @@ export type Given<T extends Takes> = {
   readonly [F in keyof T & string as IsSure<F, T[F]> extends true ? never : NameOf<F>]?: ValueOf<F, T[F]>;
 };
 
+/** Keeps the forms and values as types. */
 export function takes<const T extends Takes>(all: T): T {
   return all;
 }
@@ -111,7 +114,7 @@ export class RuledOption extends Option {
   }
 }
 
-/** What stands with a verb in its help, and what else it can be told. */
+/** What the help of a verb has besides, and what else the verb can be told. */
 interface Beside {
   /** Of a verb below another one; the others have theirs in verbs.ts. */
   readonly description?: string;
