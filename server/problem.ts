@@ -391,3 +391,8 @@ export class ApiProblem extends Error {
     this.detail = detail;
   }
 }
+
+/** The refusal of an input with one fault, at this place. */
+export function inputProblem(code: ProblemCode, pointer: string, message: string): ApiProblem {
+  return new ApiProblem(code, { errors: [{ pointer, code, message }] });
+}

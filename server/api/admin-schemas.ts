@@ -2,15 +2,12 @@
 import { SCOPE_PATTERN } from '../../engine/index.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { digest } from './answer-schemas.js';
-import { bodyShape } from './body-shape.js';
+import { shapeOf } from './body-shape.js';
 import { instant } from './record-schema.js';
-import { nullable, schema, type TypeOf, whole } from './schema.js';
+import { closed, flag, nullable, schema, text, texts, type TypeOf, whole } from './schema.js';
 import { NAME_PATTERN } from './shape-fault.js';
 import { SHADOW_SUMMARY } from './shadow-schemas.js';
 
-const text = schema({ type: 'string' });
-const flag = schema({ type: 'boolean' });
-const texts = schema({ type: 'array', items: text });
 const said = schema({ title: 'CheckResult', enum: ['ok', 'failed'] });
 
 const labels = schema({
@@ -37,17 +34,14 @@ export const STATUS_SCHEMA = Object.freeze({
     generation: { description: 'Rises with each activation.', type: 'integer', minimum: 1 },
     reason: { description: 'Why that activation was made.', type: 'string' },
     source: {
-      type: 'object',
-      required: ['kind'],
-      properties: {
+      ...closed(['kind'], {
         kind: { enum: ['folder', 'file', 'directory', 'url', 'git', 'stdin', 'memory', 'store'] },
         path: text,
         url: text,
         repository: text,
         ref: text,
         commit: text,
-      },
-      additionalProperties: false,
+      }),
     },
     loadedAt: instant,
     issuedAt: nullable(instant),
@@ -167,17 +161,11 @@ export const UPLOAD_SCHEMA = schema({
 const ACTIVATION = schema({ title: 'Activation', type: 'object', properties: { reason }, additionalProperties: false });
 const ROLLBACK = schema({
   title: 'Rollback',
-  type: 'object',
-  required: ['reason'],
-  properties: { to: digest, reason },
-  additionalProperties: false,
+  ...closed(['reason'], { to: digest, reason }),
 });
 
-export type ActivateBody = TypeOf<typeof ACTIVATION>;
-export type RollbackBody = TypeOf<typeof ROLLBACK>;
-
-export const ACTIVATE_SHAPE = bodyShape<ActivateBody>(ACTIVATION);
-export const ROLLBACK_SHAPE = bodyShape<RollbackBody>(ROLLBACK);
+export const ACTIVATE_SHAPE = shapeOf(ACTIVATION);
+export const ROLLBACK_SHAPE = shapeOf(ROLLBACK);
 
 const scopes = schema({
   type: 'array',
@@ -187,9 +175,7 @@ const scopes = schema({
 
 const KEY_BODY = schema({
   title: 'NewKey',
-  type: 'object',
-  required: ['actor'],
-  properties: {
+  ...closed(['actor'], {
     actor: { description: 'Name of the actor, used in logs and cursors.', type: 'string', minLength: 1 },
     identities: {
       description: 'Whose grants the key uses; none for a key with `admin`, `monitor` or `decide`.',
@@ -221,14 +207,13 @@ const KEY_BODY = schema({
       ...flag,
     },
     monitor: { description: 'A key for `/metrics` and status on this listener, and nothing else.', ...flag },
-  },
-  additionalProperties: false,
+  }),
 });
 
 /** An absent member means the same as null. */
 export type KeyBody = TypeOf<typeof KEY_BODY>;
 
-export const KEY_SHAPE = bodyShape<KeyBody>(KEY_BODY);
+export const KEY_SHAPE = shapeOf(KEY_BODY);
 
 const keyId = schema({ type: 'string', pattern: '^[0-9a-z]{16}$' });
 

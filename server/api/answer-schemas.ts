@@ -3,9 +3,8 @@ import { SCOPE_PATTERN } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { PROBLEMS } from '../problem.js';
 import { familyName, namespacePath, reachName, SELECTED_RECORD } from './record-schema.js';
-import { schema, whole } from './schema.js';
+import { closed, schema, text, whole } from './schema.js';
 
-const text = schema({ type: 'string' });
 export const digest = schema({
   title: 'Digest',
   description: 'The digest of the policy that decided: the SHA-256 of its snapshot.',
@@ -36,9 +35,7 @@ const includedRecords = schema({
 
 export const PAGE_SCHEMA = Object.freeze({
   title: 'RecordPage',
-  type: 'object',
-  required: ['family', 'namespace', 'reach', 'items', 'page', 'snapshot'] as const,
-  properties: {
+  ...closed(['family', 'namespace', 'reach', 'items', 'page', 'snapshot'], {
     ...ASKED,
     items: { type: 'array', maxItems: QUERY_LIMITS.pageSize, items: SELECTED_RECORD },
     page: whole({
@@ -63,8 +60,7 @@ export const PAGE_SCHEMA = Object.freeze({
       },
       additionalProperties: false,
     }),
-  },
-  additionalProperties: false,
+  }),
 } as const);
 
 export const COUNT_SCHEMA = Object.freeze({
@@ -84,9 +80,7 @@ export const AGGREGATE_SCHEMA = Object.freeze({
       maxItems: QUERY_LIMITS.groups,
       items: {
         title: 'Group',
-        type: 'object',
-        required: ['values'],
-        properties: {
+        ...closed(['values'], {
           key: { description: 'The value that the records share. Null if they have none.', ...SCALAR },
           values: {
             description: 'In the order of the request.',
@@ -95,8 +89,7 @@ export const AGGREGATE_SCHEMA = Object.freeze({
             maxItems: QUERY_LIMITS.groupValues,
             items: SCALAR,
           },
-        },
-        additionalProperties: false,
+        }),
       },
     },
   }),
@@ -142,9 +135,7 @@ const problemCode = schema({ title: 'ProblemCode', enum: PROBLEMS.map(({ code })
 export const PROBLEM_SCHEMA = schema({
   title: 'Problem',
   description: 'A refused request (RFC 9457). Programs decide by `code`, which never changes its meaning.',
-  type: 'object',
-  required: ['type', 'title', 'status', 'code', 'requestId'],
-  properties: {
+  ...closed(['type', 'title', 'status', 'code', 'requestId'], {
     type: { description: 'Where the code is explained.', type: 'string', pattern: '^/docs/problems#' },
     title: text,
     status: { type: 'integer', minimum: 400, maximum: 599 },
@@ -173,6 +164,5 @@ export const PROBLEM_SCHEMA = schema({
       },
     },
     retryAfter: { description: 'Seconds, as in `Retry-After`.', type: 'integer', minimum: 1 },
-  },
-  additionalProperties: false,
+  }),
 });

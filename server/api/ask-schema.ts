@@ -6,7 +6,6 @@ import {
   canonicalize,
   isScopeName,
   type NamespacePath,
-  nearest,
   pathFaultText,
   type Policy,
   type RawActor,
@@ -15,17 +14,15 @@ import {
   scopeSetOf,
 } from '../../engine/index.js';
 import { decodeActor, type Question, QuestionFault, fields, readQuestion } from '../asking/decide-question.js';
-import { isObject } from '../json/strict-json.js';
-import { pointerTo } from '../json/strict-json.js';
+import { isObject, pointerTo } from '../json/strict-json.js';
 import { KEY_LIMITS, TOKEN_LIMITS } from '../limits/credentials.js';
 import { ASK_LIMITS } from '../limits/http.js';
-import { ApiProblem, type InputFault } from '../problem.js';
+import { ApiProblem, type InputFault, inputProblem } from '../problem.js';
 import { digest, identity, scope } from './answer-schemas.js';
 import { type BodyShape, bodyShape } from './body-shape.js';
 import { instant } from './record-schema.js';
-import { schema, type TypeOf, whole } from './schema.js';
-
-const text = schema({ type: 'string' });
+import { meantText } from './shape-fault.js';
+import { closed, schema, text, type TypeOf, whole } from './schema.js';
 
 /** Entries of each list of a subject: as many as a credential may have, the identities with those of its groups. */
 const MOST = Object.freeze({
@@ -38,23 +35,17 @@ export const SUBJECT = schema({
   title: 'Subject',
   description:
     'The subject of the question. Without `credentialScopes` every scope of the policy, without `namespaceRestrictions` everywhere.',
-  type: 'object',
-  required: ['identities'],
-  properties: {
+  ...closed(['identities'], {
     identities: { type: 'array', maxItems: MOST.identities, items: { anyOf: [text, identity] } },
     credentialScopes: { type: 'array', maxItems: MOST.credentialScopes, items: scope },
     namespaceRestrictions: { type: ['array', 'null'], maxItems: MOST.namespaceRestrictions, items: text },
-  },
-  additionalProperties: false,
+  }),
 });
 
 const ACCESS = schema({
   title: 'AccessQuestion',
   description: 'Without `context`, it is the target.',
-  type: 'object',
-  required: ['kind', 'scope', 'target'],
-  properties: { kind: { const: 'access' }, scope: text, context: text, target: text },
-  additionalProperties: false,
+  ...closed(['kind', 'scope', 'target'], { kind: { const: 'access' }, scope: text, context: text, target: text }),
 });
 
 const CREATE = schema({ title: 'CreateQuestion', ...whole({ kind: { const: 'create-namespace' }, namespace: text }) });
@@ -76,10 +67,9 @@ export type DecideBody = TypeOf<typeof DECIDE_BODY>;
 
 export const DECIDE_SHAPE: BodyShape<DecideBody> = {
   ...bodyShape<DecideBody>({
-    type: 'object',
-    required: ['items'],
-    properties: { items: { type: 'array', minItems: 1, maxItems: ASK_LIMITS.questions, items: { type: 'object' } } },
-    additionalProperties: false,
+    ...closed(['items'], {
+      items: { type: 'array', minItems: 1, maxItems: ASK_LIMITS.questions, items: { type: 'object' } },
+    }),
   }),
   document: DECIDE_BODY,
 };
@@ -104,9 +94,7 @@ export const DECIDED_SCHEMA = schema({
         anyOf: [
           whole({ decision: { const: 'allow' }, grants: { type: 'array', items: text } }),
           {
-            type: 'object',
-            required: ['decision', 'step'],
-            properties: {
+            ...closed(['decision', 'step'], {
               decision: { const: 'deny' },
               step,
               cause: step,
@@ -117,8 +105,7 @@ export const DECIDED_SCHEMA = schema({
                 maxItems: 2,
                 items: text,
               },
-            },
-            additionalProperties: false,
+            }),
           },
         ],
       },
@@ -133,8 +120,7 @@ export function readSubject(actor: unknown, { scopes }: Pick<Policy, 'scopes'>):
     return canonicalActor(decodeActor(actor, scopes));
   } catch (error) {
     if (!(error instanceof QuestionFault)) throw error;
-    const { pointer, message } = error;
-    throw new ApiProblem('request.schema', { errors: [{ pointer, code: 'request.schema', message }] });
+    throw inputProblem('request.schema', error.pointer, error.message);
   }
 }
 
@@ -213,12 +199,6 @@ function readOne(item: unknown, scopes: readonly ScopeName[]): Question {
   const question = fields(item, '', ['actor', 'request']);
   checkActor(question['actor']);
   return readQuestion(question, scopes);
-}
-
-/** The message, with what may have been meant. */
-export function meantText(message: string, given: string, known: readonly string[]): string {
-  const meant = nearest(given, known);
-  return meant === null ? message : `${message}; did you mean \`${meant}\`?`;
 }
 
 const ONLY_ACCESS =

@@ -1,11 +1,8 @@
 // What admins are shown of the audit log, as JSON Schemas.
 import { SCOPE_PATTERN } from '../../engine/index.js';
-import { nullable, schema, whole } from './schema.js';
+import { count, nullable, schema, text, textOrNull, texts, whole } from './schema.js';
 
-const text = schema({ type: 'string' });
-const texts = schema({ type: 'array', items: text });
-const textOrNull = schema({ type: ['string', 'null'] });
-const count = schema({ type: 'integer', minimum: 0 });
+const textsOrNull = schema({ type: ['array', 'null'], items: text });
 const scopes = schema({ type: 'array', items: { type: 'string', pattern: SCOPE_PATTERN } });
 
 const access = schema({
@@ -25,7 +22,7 @@ const copy = schema({
   required: ['destination', 'family', 'source'],
   properties: { destination: text, family: text, moves: { const: true }, source: text },
 });
-const holder = { credentialScopes: scopes, identities: texts, namespaceRestrictions: nullableTexts() } as const;
+const holder = { credentialScopes: scopes, identities: texts, namespaceRestrictions: textsOrNull } as const;
 
 /** Ids; or how many, with the set of them or without. */
 export const LISTED_SCHEMA = schema({
@@ -38,10 +35,6 @@ export const LISTED_SCHEMA = schema({
     },
   ],
 });
-
-function nullableTexts(): { readonly type: readonly ['array', 'null']; readonly items: typeof text } {
-  return { type: ['array', 'null'], items: text };
-}
 
 /** An event in a log or in the outbox. Later releases may add members. */
 export const EVENT_SCHEMA = schema({

@@ -3,11 +3,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ProblemCode } from '../problem.js';
 import { type BodyPath, collectFaults, throwIfAny } from './faults.js';
-import type { JsonSchema } from './schema.js';
-import { type ShapeFault, toShapeFault } from './shape-fault.js';
+import type { JsonSchema, TypeOf } from './schema.js';
+import { meantText, type ShapeFault, toShapeFault } from './shape-fault.js';
 import { type Check, compileOnce, OURS } from '../json/compile-once.js';
 import { isObject } from '../json/strict-json.js';
-import { nearest } from '../../engine/index.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 
 export interface ObjectSchema extends JsonSchema {
@@ -23,8 +22,8 @@ export interface BodyShape<Value> {
   readonly document: JsonSchema;
   /** The value with its type. Throws an `ApiProblem` (400) that lists every fault. */
   readonly read: (body: unknown) => Value;
-  /** Whether this very object came from `read`. A look-alike does not count. */
-  readonly isRead: (body: unknown) => body is Value;
+  /** The value that came from `read`. Throws for every other object, however alike. */
+  readonly asRead: (body: unknown) => Value;
 }
 
 /** Where one shape differs from the defaults. */
@@ -43,6 +42,7 @@ export function bodyShape<Value>(schema: ObjectSchema, words: ShapeWording = {})
   const isValid = compileOnce<Value>(ajv, schema);
   const parts = new Map(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, compileOnce(ajv, part)]));
   const given = new WeakSet();
+  const isGiven = (body: unknown): body is Value => isObject(body) && given.has(body);
   const read = (body: unknown): Value => {
     if (isObject(body) && isValid(body)) {
       given.add(body);
@@ -55,7 +55,16 @@ export function bodyShape<Value>(schema: ObjectSchema, words: ShapeWording = {})
     throwIfAny(faults);
     throw new TypeError('a wrong shape without a fault');
   };
-  return { schema, document: schema, read, isRead: (body): body is Value => isObject(body) && given.has(body) };
+  const asRead = (body: unknown): Value => {
+    if (isGiven(body)) return body;
+    throw new TypeError('a body that was not read with the shape of its route');
+  };
+  return { schema, document: schema, read, asRead };
+}
+
+/** With the type of value that the schema itself says. */
+export function shapeOf<S extends ObjectSchema>(schema: S): BodyShape<TypeOf<S>> {
+  return bodyShape<TypeOf<S>>(schema);
 }
 
 const NO_OBJECT: ShapeFault = { place: [], message: 'must be an object' };
@@ -78,13 +87,11 @@ function faultsOfParts(body: object, { schema, parts, words }: Parts): readonly 
     if (isPart !== undefined) {
       if (!isPart(value)) faults.push(...isPart.errors().map((error) => toShapeFault(error, [name])));
     } else if (schema.additionalProperties === false) {
-      faults.push({ place: [name], message: words.unknown?.(name) ?? unknownText(name, parts) });
+      faults.push({
+        place: [name],
+        message: words.unknown?.(name) ?? meantText('is not known here', name, [...parts.keys()]),
+      });
     }
   }
   return faults;
-}
-
-function unknownText(name: string, parts: ReadonlyMap<string, unknown>): string {
-  const meant = nearest(name, [...parts.keys()]);
-  return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }

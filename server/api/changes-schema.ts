@@ -2,7 +2,7 @@
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { scope } from './answer-schemas.js';
 import { familyName, instant, namespacePath, recordId } from './record-schema.js';
-import { nullable, schema, whole } from './schema.js';
+import { closed, nullable, schema, whole } from './schema.js';
 
 const cursor = schema({
   title: 'ChangeCursor',
@@ -15,15 +15,12 @@ const region = schema({
   title: 'ReadRegion',
   description:
     'Namespaces in which records may be read: `exact` is one alone, `subtree` with everything below it, `below` everything below it. `except` lists subtrees that are left out.',
-  type: 'object',
-  required: ['namespace', 'extent', 'scopes'],
-  properties: {
+  ...closed(['namespace', 'extent', 'scopes'], {
     namespace: namespacePath,
     extent: schema({ enum: ['exact', 'subtree', 'below'] }),
     except: schema({ type: 'array', minItems: 1, items: namespacePath }),
     scopes: schema({ type: 'array', minItems: 1, items: scope }),
-  },
-  additionalProperties: false,
+  }),
 });
 
 const regions = schema({ type: 'array', items: region });
@@ -32,9 +29,7 @@ const recordChange = schema({
   title: 'RecordChange',
   description:
     'A record was created, changed, moved, archived, restored or deleted. Of `moved`, `from` is where it was, null where the actor may not see that, and `left` says that the actor may not see where it is now.',
-  type: 'object',
-  required: ['cursor', 'time', 'change', 'family', 'id', 'namespace', 'revision'],
-  properties: {
+  ...closed(['cursor', 'time', 'change', 'family', 'id', 'namespace', 'revision'], {
     cursor,
     time: instant,
     change: schema({ enum: ['created', 'changed', 'moved', 'archived', 'restored', 'deleted'] }),
@@ -44,8 +39,7 @@ const recordChange = schema({
     revision: schema({ type: 'integer', minimum: 1 }),
     from: nullable(namespacePath),
     left: schema({ const: true }),
-  },
-  additionalProperties: false,
+  }),
 });
 
 const rightsChange = schema({

@@ -4,9 +4,9 @@
 import type { Family } from '../../engine/index.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
-import { FIELD_SCHEMAS, type Json, type RecordFields } from './dataset-schema.js';
+import { FIELD_SCHEMAS, type RecordFields } from './dataset-schema.js';
 import { namespacePath, RECORD_SCHEMAS } from './record-schema.js';
-import { type JsonSchema, schema, type TypeOf, whole } from './schema.js';
+import { closed, type JsonSchema, schema, type TypeOf, whole } from './schema.js';
 
 /** The families whose records are made in a namespace and found by id. */
 export type MadeFamily = Exclude<Family, 'namespace'>;
@@ -20,25 +20,10 @@ export type CopyBody = TypeOf<(typeof COPY_SCHEMAS)['process-run']>;
 /** What a change of any family may hold. */
 export type PatchBody = TypeOf<(typeof PATCH_SCHEMAS)['process-run']>;
 
-export interface BatchCommand {
-  readonly method: 'PUT' | 'PATCH' | 'POST' | 'DELETE';
-  readonly path: string;
-  readonly body?: Json;
-  readonly ifMatch?: string;
-  readonly ifNoneMatch?: '*';
-  readonly as?: string;
-}
+export type BatchBody = TypeOf<typeof BATCH>;
 
-export interface BatchBody {
-  readonly commands: readonly BatchCommand[];
-}
-
-/** A batch as it is read. The body of a command is read by the command's own route, after its condition. */
-export interface SentBatch {
-  readonly commands: readonly SentCommand[];
-}
-
-export interface SentCommand extends Omit<BatchCommand, 'body'> {
+/** A command as it is read: its body is read by its own route, after its condition. */
+export interface SentCommand extends Omit<BatchBody['commands'][number], 'body'> {
   readonly body?: unknown;
 }
 
@@ -48,86 +33,52 @@ const { state } = RECORD_SCHEMAS['process-run'].properties;
 const documentOrNull = schema({ ...document, type: ['object', 'null'] });
 const namespace = schema({ type: 'string', examples: ['/labs/optics'] });
 
-/** An object with these properties and no others. */
-type Closed<Properties, Name extends string> = {
-  readonly title: string;
-  readonly type: 'object';
-  readonly required: readonly Name[];
-  readonly properties: Properties;
-  readonly additionalProperties: false;
-};
-
-/** `title` is its name in the description of the API. */
-function closed<const Properties extends Readonly<Record<string, JsonSchema>>, const Name extends string = never>(
-  title: string,
-  properties: Properties,
-  required: readonly Name[] = [],
-): Closed<Properties, Name> {
-  return Object.freeze({ title, type: 'object', required, properties, additionalProperties: false });
-}
-
 const made = { namespace, name, description, properties: document } as const;
 const versioned = { ...made, version: schema({ ...version, type: 'string' }), schema: document, uniqueName } as const;
 
 /** By the family that is created. */
 export const CREATE_SCHEMAS = Object.freeze({
-  'resource-template': closed('NewResourceTemplate', versioned, ['namespace', 'name', 'version', 'schema']),
-  resource: closed('NewResource', { ...made, template }, ['namespace', 'name']),
-  'process-template': closed('NewProcessTemplate', { ...versioned, slots }, [
-    ...(['namespace', 'name', 'version', 'schema', 'slots'] as const),
-  ]),
-  'process-run': closed(
-    'NewProcessRun',
-    { ...made, name: nameOrNull, template, parameters: document, resources, state },
-    ['namespace'],
-  ),
-});
-
-export const CREATE_SHAPES: Readonly<Record<MadeFamily, BodyShape<CreateBody>>> = Object.freeze({
-  'resource-template': bodyShape<CreateBody>(CREATE_SCHEMAS['resource-template']),
-  resource: bodyShape<CreateBody>(CREATE_SCHEMAS.resource),
-  'process-template': bodyShape<CreateBody>(CREATE_SCHEMAS['process-template']),
-  'process-run': bodyShape<CreateBody>(CREATE_SCHEMAS['process-run']),
+  'resource-template': {
+    title: 'NewResourceTemplate',
+    ...closed(['namespace', 'name', 'version', 'schema'], versioned),
+  },
+  resource: { title: 'NewResource', ...closed(['namespace', 'name'], { ...made, template }) },
+  'process-template': {
+    title: 'NewProcessTemplate',
+    ...closed(['namespace', 'name', 'version', 'schema', 'slots'], { ...versioned, slots }),
+  },
+  'process-run': {
+    title: 'NewProcessRun',
+    ...closed(['namespace'], { ...made, name: nameOrNull, template, parameters: document, resources, state }),
+  },
 });
 
 const changed = { description, properties: documentOrNull } as const;
-const TEMPLATE_PATCH = closed('RecordPatch', { name, ...changed });
+const TEMPLATE_PATCH = { title: 'RecordPatch', ...closed([], { name, ...changed }) };
 
 /** By the family that is changed. */
 export const PATCH_SCHEMAS = Object.freeze({
-  namespace: closed('NamespacePatch', changed),
+  namespace: { title: 'NamespacePatch', ...closed([], changed) },
   'resource-template': TEMPLATE_PATCH,
-  resource: closed('ResourcePatch', { name, ...changed, template }),
+  resource: { title: 'ResourcePatch', ...closed([], { name, ...changed, template }) },
   'process-template': TEMPLATE_PATCH,
-  'process-run': closed('ProcessRunPatch', {
-    ...changed,
-    name: nameOrNull,
-    template,
-    parameters: documentOrNull,
-    resources: resourcesPatch,
-    state,
-  }),
+  'process-run': {
+    title: 'ProcessRunPatch',
+    ...closed([], {
+      ...changed,
+      ...{ name: nameOrNull, template, parameters: documentOrNull, resources: resourcesPatch, state },
+    }),
+  },
 });
 
 /** Members of a record that a change cannot name: a client that sends back what it has read names them all. */
 const FIXED: ReadonlySet<string> = new Set([
-  ...[
-    'id',
-    'family',
-    'name',
-    'template',
-    'schema',
-    'version',
-    'slots',
-    'copiedFrom',
-    'createdAt',
-    'createdBy',
-    'uniqueName',
-  ],
+  ...['id', 'family', 'name', 'template', 'schema', 'version', 'slots'],
+  ...['copiedFrom', 'createdAt', 'createdBy', 'uniqueName'],
 ]);
 const SET_BY_GATEWAY: ReadonlySet<string> = new Set(['revision', 'updatedAt', 'archivedAt']);
 
-function patchShape(schema: ObjectSchema): BodyShape<PatchBody> {
+export function patchShape(schema: ObjectSchema): BodyShape<PatchBody> {
   return bodyShape<PatchBody>(schema, {
     unknown: (member) => {
       if (member === 'namespace') return 'is changed by moving the record, not by a change';
@@ -137,96 +88,60 @@ function patchShape(schema: ObjectSchema): BodyShape<PatchBody> {
   });
 }
 
-const TEMPLATE_PATCH_SHAPE = patchShape(TEMPLATE_PATCH);
-
-export const PATCH_SHAPES: Readonly<Record<Family, BodyShape<PatchBody>>> = Object.freeze({
-  namespace: patchShape(PATCH_SCHEMAS.namespace),
-  'resource-template': TEMPLATE_PATCH_SHAPE,
-  resource: patchShape(PATCH_SCHEMAS.resource),
-  'process-template': TEMPLATE_PATCH_SHAPE,
-  'process-run': patchShape(PATCH_SCHEMAS['process-run']),
-});
-
 const copied = { destination: namespace, properties: document } as const;
 
 /** By the family that is copied. */
 export const COPY_SCHEMAS = Object.freeze({
-  resource: closed('ResourceCopy', { ...copied, name }, ['destination']),
-  'process-run': closed('ProcessRunCopy', { ...copied, name: nameOrNull }, ['destination']),
+  resource: { title: 'ResourceCopy', ...closed(['destination'], { ...copied, name }) },
+  'process-run': { title: 'ProcessRunCopy', ...closed(['destination'], { ...copied, name: nameOrNull }) },
 });
 
-export const COPY_SHAPES = Object.freeze({
-  resource: bodyShape<CopyBody>(COPY_SCHEMAS.resource),
-  'process-run': bodyShape<CopyBody>(COPY_SCHEMAS['process-run']),
-});
-
-const fresh = {
-  version: schema({ ...version, type: 'string' }),
-  description,
-  properties: document,
-  schema: document,
-  uniqueName,
-} as const;
+const { version: newVersion } = versioned;
+const fresh = { version: newVersion, description, properties: document, schema: document, uniqueName } as const;
 
 /** By the family of the template that gets a new version. */
 export const VERSION_SCHEMAS = Object.freeze({
-  'resource-template': closed('ResourceTemplateVersion', fresh, ['version']),
-  'process-template': closed('ProcessTemplateVersion', { ...fresh, slots }, ['version']),
+  'resource-template': { title: 'ResourceTemplateVersion', ...closed(['version'], fresh) },
+  'process-template': { title: 'ProcessTemplateVersion', ...closed(['version'], { ...fresh, slots }) },
 });
 
 /** What a new version does not have from the template. */
 export type VersionFields = TypeOf<(typeof VERSION_SCHEMAS)['process-template']>;
 
-export const VERSION_SHAPES = Object.freeze({
-  'resource-template': bodyShape<VersionFields>(VERSION_SCHEMAS['resource-template']),
-  'process-template': bodyShape<VersionFields>(VERSION_SCHEMAS['process-template']),
-});
+export const MOVE_SCHEMA = { title: 'Move', ...closed(['namespace'], { namespace }) };
 
-export const MOVE_SCHEMA = closed('Move', { namespace }, ['namespace']);
-export const MOVE_SHAPE = bodyShape<TypeOf<typeof MOVE_SCHEMA>>(MOVE_SCHEMA);
-
-export const PUT_BODY_SCHEMA = closed('NewNamespace', { description, properties: document });
-export const PUT_SHAPE = bodyShape<RecordFields>(PUT_BODY_SCHEMA);
+export const PUT_BODY_SCHEMA = { title: 'NewNamespace', ...closed([], { description, properties: document }) };
 
 /** What a resource that is found by its name holds. */
-export const BY_NAME_SCHEMA = closed(
-  'NamedResource',
-  { description, properties: document, template: schema({ ...template, type: 'string' }) },
-  ['template'],
-);
-export const BY_NAME_SHAPE = bodyShape<TypeOf<typeof BY_NAME_SCHEMA>>(BY_NAME_SCHEMA);
+export const BY_NAME_SCHEMA = {
+  title: 'NamedResource',
+  ...closed(['template'], { description, properties: document, template: schema({ ...template, type: 'string' }) }),
+};
 
 /** For routes that take no body or an empty object. */
-export const EMPTY_SHAPE = bodyShape<object>(closed('Nothing', {}));
+export const EMPTY_SCHEMA = { title: 'Nothing', ...closed([], {}) };
 
-const batchOf = (body: object): ObjectSchema =>
-  closed(
-    'Batch',
-    {
-      commands: {
-        type: 'array',
-        minItems: 1,
-        maxItems: COMMAND_LIMITS.batch,
-        items: {
-          title: 'BatchCommand',
-          type: 'object',
-          required: ['method', 'path'],
-          properties: {
-            method: { enum: ['PUT', 'PATCH', 'POST', 'DELETE'] },
-            path: { type: 'string' },
-            body,
-            ifMatch: { type: 'string' },
-            ifNoneMatch: { enum: ['*'] },
-            as: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
-          },
-          additionalProperties: false,
-        },
-      },
-    },
-    ['commands'],
-  );
+const BATCH_COMMAND = closed(['method', 'path'], {
+  method: { enum: ['PUT', 'PATCH', 'POST', 'DELETE'] },
+  path: { type: 'string' },
+  body: document,
+  ifMatch: { type: 'string' },
+  ifNoneMatch: { enum: ['*'] },
+  as: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+});
+const commands = { type: 'array', minItems: 1, maxItems: COMMAND_LIMITS.batch } as const;
+const BATCH = schema({
+  title: 'Batch',
+  ...closed(['commands'], { commands: { ...commands, items: { title: 'BatchCommand', ...BATCH_COMMAND } } }),
+});
+const SENT_COMMAND = { ...BATCH_COMMAND, properties: { ...BATCH_COMMAND.properties, body: {} } };
 
-export const BATCH_SHAPE: BodyShape<SentBatch> = { ...bodyShape<SentBatch>(batchOf({})), document: batchOf(document) };
+export const BATCH_SHAPE: BodyShape<{ readonly commands: readonly SentCommand[] }> = {
+  ...bodyShape<{ readonly commands: readonly SentCommand[] }>(
+    closed(['commands'], { commands: { ...commands, items: SENT_COMMAND } }),
+  ),
+  document: BATCH,
+};
 
 /** The answer about a record, to an actor who may not read it. */
 const WRITTEN = schema({
@@ -272,14 +187,11 @@ export const BATCH_SCHEMA = schema({
       items: {
         title: 'BatchResult',
         description: 'The answer that the command would get on its own.',
-        type: 'object',
-        required: ['status', 'body'],
-        properties: {
+        ...closed(['status', 'body'], {
           status: { enum: [200, 201] },
           etag: { type: 'string', pattern: '^"[0-9]+"$' },
           body: { type: 'object' },
-        },
-        additionalProperties: false,
+        }),
       },
     },
   }),

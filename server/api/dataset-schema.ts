@@ -4,8 +4,9 @@ import { COMMAND_LIMITS } from '../limits/records.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { FAMILIES, isFamily, nearest, type Family } from '../../engine/index.js';
 import { type Check, compileOnce, OURS } from '../json/compile-once.js';
-import { schema } from './schema.js';
-import { NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
+import { isObject } from '../json/strict-json.js';
+import { type Closed, closed, type JsonSchema, schema } from './schema.js';
+import { meantText, NAME_PATTERN, toShapeFault, UUID_PATTERN, type ShapeFault } from './shape-fault.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -65,14 +66,11 @@ export const FIELD_SCHEMAS = Object.freeze({
     maxItems: COMMAND_LIMITS.slots,
     items: {
       title: 'NewSlot',
-      type: 'object',
-      required: ['name'],
-      properties: {
+      ...closed(['name'], {
         name: { type: 'string', pattern: NAME_PATTERN },
         template: uuidOrNull,
         required: { type: 'boolean' },
-      },
-      additionalProperties: false,
+      }),
     },
   }),
   template: uuidOrNull,
@@ -100,51 +98,31 @@ const template = Object.freeze({
   uniqueName: FIELD_SCHEMAS.uniqueName,
 });
 
-const OWN: Readonly<Record<Family, { readonly properties: object; readonly required: readonly string[] }>> =
-  Object.freeze({
-    namespace: { properties: { name: FIELD_SCHEMAS.nameOrNull }, required: [] },
-    'resource-template': { properties: template, required: ['name'] },
-    resource: { properties: { template: uuidOrNull }, required: ['name'] },
-    'process-template': { properties: { ...template, slots: FIELD_SCHEMAS.slots }, required: ['name'] },
-    'process-run': {
-      properties: {
-        name: FIELD_SCHEMAS.nameOrNull,
-        template: uuidOrNull,
-        parameters: object,
-        resources: FIELD_SCHEMAS.resources,
-        state: FIELD_SCHEMAS.state,
-      },
-      required: [],
-    },
-  });
+const OWN: Readonly<Record<Family, JsonSchema>> = Object.freeze({
+  namespace: { name: FIELD_SCHEMAS.nameOrNull },
+  'resource-template': template,
+  resource: { template: uuidOrNull },
+  'process-template': { ...template, slots: FIELD_SCHEMAS.slots },
+  'process-run': {
+    name: FIELD_SCHEMAS.nameOrNull,
+    template: uuidOrNull,
+    parameters: object,
+    resources: FIELD_SCHEMAS.resources,
+    state: FIELD_SCHEMAS.state,
+  },
+});
+const MAY_BE_NAMELESS: ReadonlySet<Family> = new Set(['namespace', 'process-run']);
 
-interface LineSchema {
-  readonly type: 'object';
-  readonly required: readonly string[];
-  readonly properties: Readonly<Record<string, unknown>>;
-  readonly additionalProperties: false;
-}
-
-function lineSchema(family: Family): LineSchema {
-  return {
-    type: 'object',
-    required: ['namespace', ...OWN[family].required],
-    properties: { ...COMMON, ...OWN[family].properties },
-    additionalProperties: false,
-  };
+function lineSchema(family: Family): Closed<JsonSchema, string> {
+  return closed(['namespace', ...(MAY_BE_NAMELESS.has(family) ? [] : ['name'])], { ...COMMON, ...OWN[family] });
 }
 
 /** A line about a record that was deleted. Namespaces cannot be deleted. */
-const DELETED_SCHEMA = Object.freeze({
-  type: 'object',
-  required: ['family', 'namespace', 'id', 'deletedAt'],
-  properties: {
-    family: { enum: FAMILIES.filter((family) => family !== 'namespace') },
-    namespace: COMMON.namespace,
-    id: uuid,
-    deletedAt: { type: 'string' },
-  },
-  additionalProperties: false,
+const DELETED_SCHEMA = closed(['family', 'namespace', 'id', 'deletedAt'], {
+  family: { enum: FAMILIES.filter((family) => family !== 'namespace') },
+  namespace: COMMON.namespace,
+  id: uuid,
+  deletedAt: { type: 'string' },
 });
 
 const ajv = new Ajv2020({ ...OURS, allowUnionTypes: true, allErrors: false });
@@ -171,10 +149,8 @@ export const DATASET_LINE_SCHEMA = Object.freeze({
 export function checkDatasetLine(
   value: unknown,
 ): { readonly ok: true; readonly line: DatasetLine } | { readonly ok: false; readonly fault: ShapeFault } {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { ok: false, fault: { place: [], message: 'must be an object' } };
-  }
-  const family: unknown = 'family' in value ? value.family : undefined;
+  if (!isObject(value)) return { ok: false, fault: { place: [], message: 'must be an object' } };
+  const { family } = value;
   const isOfDeleted = 'deletedAt' in value && family !== 'namespace';
   const isLine = !isFamily(family) ? undefined : isOfDeleted ? isDeletedLine : VALIDATORS.get(family);
   if (isLine === undefined || !isFamily(family)) return { ok: false, fault: familyFault(value, family) };
@@ -197,9 +173,8 @@ function familyFault(line: object, family: unknown): ShapeFault {
     if (slip !== undefined) return { place: [slip], message: 'is not a field; did you mean `family`?' };
     return { place: ['family'], message: `is required: one of ${known}` };
   }
-  const meant = typeof family === 'string' ? nearest(family, FAMILIES) : null;
-  const hint = meant === null ? '' : `; did you mean \`${meant}\`?`;
-  return { place: ['family'], message: `must be one of ${known}${hint}` };
+  const message = `must be one of ${known}`;
+  return { place: ['family'], message: typeof family === 'string' ? meantText(message, family, FAMILIES) : message };
 }
 
 function unknownField(family: Family, name: string): string {

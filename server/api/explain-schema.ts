@@ -3,15 +3,11 @@ import { digest } from './answer-schemas.js';
 import { step } from './ask-schema.js';
 import { GRANT_REF } from './held-schema.js';
 import { instant } from './record-schema.js';
-import { schema, whole } from './schema.js';
-
-const text = schema({ type: 'string' });
+import { closed, schema, text, whole } from './schema.js';
 
 const EXPLANATION = schema({
   title: 'Explanation',
-  type: 'object',
-  required: ['decision', 'steps', 'grants', 'edits'],
-  properties: {
+  ...closed(['decision', 'steps', 'grants', 'edits'], {
     decision: { enum: ['allow', 'deny'] },
     step,
     steps: {
@@ -25,9 +21,7 @@ const EXPLANATION = schema({
       type: 'array',
       items: {
         title: 'Edit',
-        type: 'object',
-        required: ['text', 'change', 'opens'],
-        properties: {
+        ...closed(['text', 'change', 'opens'], {
           text,
           change: { type: 'object' },
           opens: whole({ cells: { type: ['integer', 'string'] } }),
@@ -36,13 +30,11 @@ const EXPLANATION = schema({
             type: ['array', 'null'],
             items: text,
           },
-        },
-        additionalProperties: false,
+        }),
       },
     },
     noEdit: { description: 'Why there is no change.', ...text },
-  },
-  additionalProperties: false,
+  }),
 });
 
 export const EXPLAINED_SCHEMA = schema({

@@ -3,12 +3,9 @@
 import { ASK_LIMITS } from '../limits/http.js';
 import { digest, identity, scope } from './answer-schemas.js';
 import { SUBJECT } from './ask-schema.js';
-import { type BodyShape, bodyShape } from './body-shape.js';
+import { type BodyShape, bodyShape, shapeOf } from './body-shape.js';
 import { instant, namespacePath, reachName } from './record-schema.js';
-import { schema, type TypeOf, whole } from './schema.js';
-
-const text = schema({ type: 'string' });
-const count = schema({ type: 'integer', minimum: 0 });
+import { closed, count, schema, text, type TypeOf, whole } from './schema.js';
 
 const page = schema({
   title: 'ListPage',
@@ -24,34 +21,32 @@ export type PageAsked = TypeOf<typeof page>;
 
 const WHO_CAN = schema({
   title: 'WhoCan',
-  type: 'object' as const,
-  required: ['scope', 'namespace'],
-  properties: { scope, namespace: text, page },
-  additionalProperties: false,
+  ...closed(['scope', 'namespace'], { scope, namespace: text, page }),
 });
 
 const WHAT_CAN = schema({
   title: 'WhatCan',
-  type: 'object' as const,
-  required: ['identity'],
-  properties: { identity: { anyOf: [text, identity] }, page },
-  additionalProperties: false,
+  ...closed(['identity'], { identity: { anyOf: [text, identity] }, page }),
 });
 
 const VISIBLE = schema({
   title: 'VisibleTo',
-  type: 'object' as const,
-  required: ['actor', 'family', 'namespace'],
-  properties: { actor: SUBJECT, family: text, action: text, namespace: text, reach: reachName, page },
-  additionalProperties: false,
+  ...closed(['actor', 'family', 'namespace'], {
+    actor: SUBJECT,
+    family: text,
+    action: text,
+    namespace: text,
+    reach: reachName,
+    page,
+  }),
 });
 
 export type WhoCanBody = TypeOf<typeof WHO_CAN>;
 export type WhatCanBody = TypeOf<typeof WHAT_CAN>;
 export type VisibleBody = TypeOf<typeof VISIBLE>;
 
-export const WHO_CAN_SHAPE = bodyShape<WhoCanBody>(WHO_CAN);
-export const WHAT_CAN_SHAPE = bodyShape<WhatCanBody>(WHAT_CAN);
+export const WHO_CAN_SHAPE = shapeOf(WHO_CAN);
+export const WHAT_CAN_SHAPE = shapeOf(WHAT_CAN);
 /** The actor is read by decide-question.ts. */
 export const VISIBLE_SHAPE: BodyShape<VisibleBody> = {
   ...bodyShape<VisibleBody>({ ...VISIBLE, properties: { ...VISIBLE.properties, actor: { type: 'object' } } }),
@@ -61,9 +56,7 @@ export const VISIBLE_SHAPE: BodyShape<VisibleBody> = {
 /** A grant as somebody holds it. */
 export const GRANT_REF = schema({
   title: 'HeldGrant',
-  type: 'object',
-  required: ['id'],
-  properties: {
+  ...closed(['id'], {
     id: text,
     file: text,
     line: { type: 'integer', minimum: 1 },
@@ -73,21 +66,17 @@ export const GRANT_REF = schema({
       type: 'array',
       items: {
         title: 'RoleLink',
-        type: 'object',
-        required: ['role'],
-        properties: {
+        ...closed(['role'], {
           role: text,
           file: text,
           line: { type: 'integer', minimum: 1 },
           description: { description: 'What the policy says about the role.', ...text },
           notBefore: { description: 'When the membership begins; absent where it is open.', ...text },
           expires: { description: 'When the membership ends; absent where it is open.', ...text },
-        },
-        additionalProperties: false,
+        }),
       },
     },
-  },
-  additionalProperties: false,
+  }),
 });
 
 const PAGED = Object.freeze({
@@ -129,16 +118,13 @@ export const HELD_SCHEMA = schema({
       type: 'array',
       items: {
         title: 'HeldRegion',
-        type: 'object',
-        required: ['namespace', 'extent', 'scopes', 'grants'],
-        properties: {
+        ...closed(['namespace', 'extent', 'scopes', 'grants'], {
           namespace: namespacePath,
           extent: { title: 'Extent', enum: ['exact', 'below', 'subtree'] },
           except: { description: 'Subtrees that are left out.', type: 'array', items: namespacePath },
           scopes: { type: 'array', items: scope },
           grants: { type: 'array', items: GRANT_REF },
-        },
-        additionalProperties: false,
+        }),
       },
     },
     ...PAGED,
@@ -157,8 +143,5 @@ const SEEN = Object.freeze({
 
 export const VISIBLE_SCHEMA = schema({
   title: 'VisibleNamespaces',
-  type: 'object',
-  required: ['kind', 'exact', 'subtrees', 'at', 'snapshot', 'count', 'page'],
-  properties: SEEN,
-  additionalProperties: false,
+  ...closed(['kind', 'exact', 'subtrees', 'at', 'snapshot', 'count', 'page'], SEEN),
 });

@@ -7,7 +7,7 @@ import type { ProblemCode } from '../problem.js';
 import { type BodyShape, bodyShape, type ObjectSchema } from './body-shape.js';
 import type { BodyPath } from './faults.js';
 import { familyName, reachName } from './record-schema.js';
-import { type JsonSchema, schema, type TypeOf } from './schema.js';
+import { closed, type JsonSchema, schema, type TypeOf } from './schema.js';
 import { WHERE_SCHEMA } from './where-schema.js';
 
 export type QueryKind = 'query' | 'count' | 'aggregate';
@@ -54,8 +54,6 @@ const LIST = schema({
   },
 });
 
-const REQUIRED = Object.freeze(['family', 'namespace'] as const);
-
 const AGGREGATE = schema({
   groupBy: { type: 'string', examples: ['properties.kind'] },
   values: {
@@ -80,27 +78,9 @@ const AGGREGATE = schema({
 
 /** The whole bodies. */
 const QUERY_SCHEMAS = Object.freeze({
-  query: {
-    title: 'Query',
-    type: 'object' as const,
-    required: REQUIRED,
-    properties: { ...COMMON, ...LIST },
-    additionalProperties: false,
-  },
-  count: {
-    title: 'CountQuery',
-    type: 'object' as const,
-    required: REQUIRED,
-    properties: COMMON,
-    additionalProperties: false,
-  },
-  aggregate: {
-    title: 'AggregateQuery',
-    type: 'object' as const,
-    required: [...REQUIRED, 'values'] as const,
-    properties: { ...COMMON, ...AGGREGATE },
-    additionalProperties: false,
-  },
+  query: { title: 'Query', ...closed(['family', 'namespace'], { ...COMMON, ...LIST }) },
+  count: { title: 'CountQuery', ...closed(['family', 'namespace'], COMMON) },
+  aggregate: { title: 'AggregateQuery', ...closed(['family', 'namespace', 'values'], { ...COMMON, ...AGGREGATE }) },
 });
 
 /** The bodies after their shape has been checked. */
@@ -149,11 +129,9 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 function unknownPart(name: string, kind: QueryKind): string {
-  const [part] = (OTHER_NAMES.get(name) ?? name).split('.');
-  if (kind === 'count' && part !== undefined && Object.hasOwn(LIST, part))
-    return 'is not known here: a count has no pages, order, fields or includes';
-  if (kind === 'aggregate' && part !== undefined && Object.hasOwn(LIST, part))
-    return 'is not known here: an aggregate has no pages, order, fields or includes';
+  const [part = ''] = (OTHER_NAMES.get(name) ?? name).split('.');
+  if (kind !== 'query' && Object.hasOwn(LIST, part))
+    return `is not known here: ${kind === 'count' ? 'a count' : 'an aggregate'} has no pages, order, fields or includes`;
   const meant = OTHER_NAMES.get(name) ?? nearest(name, Object.keys(QUERY_SCHEMAS[kind].properties));
   return meant === null ? 'is not known here' : `is not known here; did you mean \`${meant}\`?`;
 }

@@ -2,7 +2,7 @@
 // record is.
 import { FAMILIES, type Family } from '../../engine/index.js';
 import { RUN_STATES } from './dataset-schema.js';
-import { type JsonSchema, nullable, schema, whole } from './schema.js';
+import { type JsonSchema, nullable, schema, text, textOrNull, whole } from './schema.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -14,8 +14,6 @@ export function isRecordId(text: string): boolean {
   return UUID.test(text);
 }
 
-const text = schema({ type: 'string' });
-const textOrNull = schema({ type: ['string', 'null'] });
 /** Open, and explicitly so: client generators treat an object without the last member as empty. */
 const object = schema({ type: 'object', additionalProperties: true });
 export const recordId = schema({

@@ -48,19 +48,26 @@ export function schema<const S extends JsonSchema>(written: S): S {
   return Object.freeze(written);
 }
 
-/** `required` has the names of all properties. For `TypeOf` any string means that. */
-export type Whole<Properties> = {
+/** An object with these properties and no others. */
+export type Closed<Properties, Name> = {
   readonly type: 'object';
-  readonly required: readonly string[];
+  readonly required: readonly Name[];
   readonly properties: Properties;
   readonly additionalProperties: false;
 };
 
-/** An object with exactly these properties. */
+export function closed<const Name extends string, const Properties extends Readonly<Record<string, JsonSchema>>>(
+  required: readonly Name[],
+  properties: Properties,
+): Closed<Properties, Name> {
+  return Object.freeze({ type: 'object', required, properties, additionalProperties: false });
+}
+
+/** An object with exactly these properties. For `TypeOf` any string means that all are required. */
 export function whole<const Properties extends Readonly<Record<string, JsonSchema>>>(
   properties: Properties,
-): Whole<Properties> {
-  return Object.freeze({ type: 'object', required: Object.keys(properties), properties, additionalProperties: false });
+): Closed<Properties, string> {
+  return closed(Object.keys(properties), properties);
 }
 
 export type Nullable<S> = {
@@ -72,3 +79,9 @@ export function nullable<const S extends JsonSchema>(one: S): Nullable<S> {
 }
 
 const NULL = Object.freeze({ type: 'null' } as const);
+
+export const text = schema({ type: 'string' });
+export const texts = schema({ type: 'array', items: text });
+export const textOrNull = schema({ type: ['string', 'null'] });
+export const flag = schema({ type: 'boolean' });
+export const count = schema({ type: 'integer', minimum: 0 });

@@ -1,13 +1,10 @@
 // What the routes of a shadow take and answer, as JSON Schemas: the candidate, the differences, and how both policies
 // answered live requests.
 import { digest, scope } from './answer-schemas.js';
-import { bodyShape } from './body-shape.js';
+import { shapeOf } from './body-shape.js';
 import { familyName, instant, namespacePath, reachName } from './record-schema.js';
-import { nullable, schema, whole } from './schema.js';
+import { closed, count, nullable, schema, text, texts, whole } from './schema.js';
 
-const text = schema({ type: 'string' });
-const texts = schema({ type: 'array', items: text });
-const count = schema({ type: 'integer', minimum: 0 });
 const exact = schema({
   title: 'ExactCount',
   description: 'Beyond 2^53 - 1 it is a string of its digits.',
@@ -19,9 +16,7 @@ const SIDES = Object.freeze({ gained: count, lost: count });
 const ROW = schema({
   title: 'DifferenceRow',
   description: 'As a row of `bailiwick diff`. Of each list the first few; `omitted` counts the others.',
-  type: 'object',
-  required: ['namespace', 'extent', 'identities', 'scopes', 'from', 'until', 'causes'],
-  properties: {
+  ...closed(['namespace', 'extent', 'identities', 'scopes', 'from', 'until', 'causes'], {
     namespace: namespacePath,
     extent: { title: 'Extent', enum: ['exact', 'below', 'subtree'] },
     except: { type: 'array', items: namespacePath },
@@ -31,8 +26,7 @@ const ROW = schema({
     until: nullable(instant),
     causes: { type: 'array', items: { type: 'object' } },
     omitted: whole({ except: count, identities: count, causes: count }),
-  },
-  additionalProperties: false,
+  }),
 });
 
 const CELLS = Object.freeze({
@@ -73,10 +67,7 @@ export const SHADOW_SUMMARY = Object.freeze({
 
 const outcome = Object.freeze({
   title: 'Outcome',
-  type: 'object',
-  required: ['decision'],
-  properties: { decision: { enum: ['allow', 'deny'] }, step: text, cause: text },
-  additionalProperties: false,
+  ...closed(['decision'], { decision: { enum: ['allow', 'deny'] }, step: text, cause: text }),
 } as const);
 
 const places = Object.freeze({
@@ -92,16 +83,12 @@ const places = Object.freeze({
 
 const EXAMPLE = schema({
   title: 'ShadowExample',
-  type: 'object',
-  required: ['actor', 'operation', 'access', 'at', 'times', 'change', 'live', 'shadow'],
-  properties: {
+  ...closed(['actor', 'operation', 'access', 'at', 'times', 'change', 'live', 'shadow'], {
     actor: whole({ id: text, kind: text, fingerprint: { type: ['string', 'null'] } }),
     operation: text,
     access: {
       description: 'The question, as an audit event has it; for a copy `source` and `destination`.',
-      type: 'object',
-      required: ['family'],
-      properties: {
+      ...closed(['family'], {
         family: familyName,
         scope,
         reach: reachName,
@@ -110,8 +97,7 @@ const EXAMPLE = schema({
         creates: namespacePath,
         source: namespacePath,
         destination: namespacePath,
-      },
-      additionalProperties: false,
+      }),
     },
     at: { ...instant, title: 'LastAsked', description: 'When the question last came up.' },
     times: { type: 'integer', minimum: 1 },
@@ -122,8 +108,7 @@ const EXAMPLE = schema({
       description: 'Of a query: places that only one of the two shows.',
       ...whole({ gained: places, lost: places }),
     },
-  },
-  additionalProperties: false,
+  }),
 });
 
 export const SHADOW_SCHEMA = Object.freeze({
@@ -164,18 +149,11 @@ export const SHADOW_SCHEMA = Object.freeze({
   ],
 });
 
-export interface ShadowBody {
-  readonly snapshot: string | null;
-}
-
-export const SHADOW_SHAPE = bodyShape<ShadowBody>(
+export const SHADOW_SHAPE = shapeOf(
   schema({
     title: 'ShadowChoice',
-    type: 'object',
-    required: ['snapshot'],
-    properties: {
+    ...closed(['snapshot'], {
       snapshot: { description: 'Digest of a stored snapshot; null ends the shadow.', ...nullable(digest) },
-    },
-    additionalProperties: false,
+    }),
   }),
 );

@@ -1,7 +1,8 @@
 // Turns ajv's errors into a place and a message of ours without any value of the input. Schemas that are compiled with
 // `verbose` also show the right form: the first of their `examples`.
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { FAMILIES } from '../../engine/index.js';
+import { FAMILIES, nearest } from '../../engine/index.js';
+import { isObject } from '../json/strict-json.js';
 
 export interface ShapeFault {
   /** The keys from the top of the value to the place. */
@@ -11,41 +12,38 @@ export interface ShapeFault {
 
 /** A fault of a value that is at `place` in something larger. */
 export function toShapeFault(error: ErrorObject, place: readonly string[]): ShapeFault {
+  const says: Says = error.params;
+  const member = says['additionalProperty'] ?? says['missingProperty'];
   const here = [...place, ...error.instancePath.split('/').slice(1).map(unescapeKey)];
-  const parameters: Readonly<Record<string, unknown>> = error.params;
-  switch (error.keyword) {
-    case 'additionalProperties':
-      return {
-        place: [...here, String(parameters['additionalProperty'])],
-        message: `is not known here${knownText(error)}`,
-      };
-    case 'required':
-      return { place: [...here, String(parameters['missingProperty'])], message: 'is required' };
-    case 'enum':
-      return { place: here, message: choiceText(parameters['allowedValues']) };
-    case 'type':
-      return { place: here, message: `${kindText(parameters['type'])}${exampleText(error)}` };
-    case 'minProperties':
-      return { place: here, message: `must have at least ${keysText(parameters['limit'])}${exampleText(error)}` };
-    case 'maxProperties':
-      return { place: here, message: `must have at most ${keysText(parameters['limit'])}${exampleText(error)}` };
-    case 'minimum':
-      return { place: here, message: `must be at least ${String(parameters['limit'])}` };
-    case 'maximum':
-      return { place: here, message: `must be at most ${String(parameters['limit'])}` };
-    case 'pattern':
-      return { place: here, message: PATTERNS.get(String(parameters['pattern'])) ?? 'does not have the required form' };
-    case 'minLength':
-      return { place: here, message: 'must not be empty' };
-    case 'maxLength':
-      return { place: here, message: `must have at most ${String(parameters['limit'])} characters` };
-    case 'minItems':
-      return { place: here, message: `must have at least ${elementsText(parameters['limit'])}` };
-    case 'maxItems':
-      return { place: here, message: `must have at most ${String(parameters['limit'])} elements` };
-    default:
-      return { place: here, message: error.message ?? 'does not have the documented shape' };
-  }
+  return {
+    place: typeof member === 'string' ? [...here, member] : here,
+    message: MESSAGES.get(error.keyword)?.(error, says) ?? error.message ?? 'does not have the documented shape',
+  };
+}
+
+type Says = Readonly<Record<string, unknown>>;
+
+/** By the keyword that the value does not satisfy. */
+const MESSAGES = new Map<string, (error: ErrorObject, says: Says) => string>([
+  ['additionalProperties', (error) => `is not known here${knownText(error)}`],
+  ['required', () => 'is required'],
+  ['enum', (_, { allowedValues }) => choiceText(allowedValues)],
+  ['type', (error, { type }) => `${kindText(type)}${exampleText(error)}`],
+  ['minProperties', (error, { limit }) => `must have at least ${countText(limit, 'key')}${exampleText(error)}`],
+  ['maxProperties', (error, { limit }) => `must have at most ${countText(limit, 'key')}${exampleText(error)}`],
+  ['minimum', (_, { limit }) => `must be at least ${String(limit)}`],
+  ['maximum', (_, { limit }) => `must be at most ${String(limit)}`],
+  ['pattern', (_, { pattern }) => PATTERNS.get(String(pattern)) ?? 'does not have the required form'],
+  ['minLength', () => 'must not be empty'],
+  ['maxLength', (_, { limit }) => `must have at most ${String(limit)} characters`],
+  ['minItems', (_, { limit }) => `must have at least ${countText(limit, 'element')}`],
+  ['maxItems', (_, { limit }) => `must have at most ${String(limit)} elements`],
+]);
+
+/** The message, with what may have been meant. */
+export function meantText(message: string, given: string, known: readonly string[]): string {
+  const meant = nearest(given, known);
+  return meant === null ? message : `${message}; did you mean \`${meant}\`?`;
 }
 
 /** A policy may declare other families. There are no records of them. */
@@ -77,12 +75,8 @@ function kindText(types: unknown): string {
   return `must be ${kinds.join(' or ')}`;
 }
 
-function elementsText(limit: unknown): string {
-  return limit === 1 ? '1 element' : `${String(limit)} elements`;
-}
-
-function keysText(limit: unknown): string {
-  return limit === 1 ? '1 key' : `${String(limit)} keys`;
+function countText(limit: unknown, one: string): string {
+  return limit === 1 ? `1 ${one}` : `${String(limit)} ${one}s`;
 }
 
 function exampleText({ parentSchema }: ErrorObject): string {
@@ -93,8 +87,7 @@ function exampleText({ parentSchema }: ErrorObject): string {
 /** For closed objects: the members that are allowed. */
 function knownText({ parentSchema }: ErrorObject): string {
   const properties: unknown = parentSchema?.['properties'];
-  if (typeof properties !== 'object' || properties === null) return '';
-  return `; the known keys are ${Object.keys(properties).join(', ')}`;
+  return isObject(properties) ? `; the known keys are ${Object.keys(properties).join(', ')}` : '';
 }
 
 function listOf(values: unknown): string {

@@ -52,10 +52,8 @@ export interface CommandRoute extends ActorRoute {
 export function commandRoute<Value>(execute: Executor, route: CommandRouteParts<Value>): CommandRoute {
   const { header = null, optional = [], query = {}, body, isBare = false, commandOf, ...told } = route;
   const { pattern, partOf } = pathTemplate(told.path);
-  const makeCommand = (said: CommandRequest<unknown>): Command => {
-    if (!body.shape.isRead(said.body)) throw new TypeError('a body that was not read with the shape of its route');
-    return commandOf({ ...said, body: said.body });
-  };
+  const makeCommand = (said: CommandRequest<unknown>): Command =>
+    commandOf({ ...said, body: body.shape.asRead(said.body) });
   return {
     ...told,
     access: 'command',

@@ -33,16 +33,7 @@ export async function openStream(door: Door, exchange: Exchange, { route, asked 
   try {
     if (route.stream === undefined) throw new TypeError('a route without a stream');
     const { status, pour } = await route.stream(asked, liveOf(door, exchange, asked));
-    return {
-      status,
-      pour: async (sink) => {
-        try {
-          await pour(sink);
-        } finally {
-          leave();
-        }
-      },
-    };
+    return { status, pour: (sink) => pour(sink).finally(leave) };
   } catch (error) {
     leave();
     throw error;

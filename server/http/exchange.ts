@@ -148,21 +148,16 @@ export type Reply = Omit<Outgoing, 'taken' | 'isLast'>;
 export function toReply(exchange: Exchange, answer: JsonAnswer | Page | PlainText, currentDigest: string): Reply {
   const { status } = answer;
   if (status === 304 && 'json' in answer) {
-    const { headers } = make(exchange, { status, text: '', type: '', headers: answer.headers ?? [] }, currentDigest);
-    return { status, headers: headers.slice(CONTENT_HEADERS), text: '', bytes: 0 };
+    const headers = headersOf(exchange, currentDigest, { own: answer.headers ?? [] });
+    return { status, headers, text: '', bytes: 0 };
   }
-  if ('text' in answer) return make(exchange, { ...answer, headers: [] }, currentDigest);
-  return 'html' in answer
-    ? make(
-        exchange,
-        { status, text: answer.html, type: 'text/html; charset=utf-8', headers: answer.headers ?? PAGE_HEADERS },
-        currentDigest,
-      )
-    : make(
-        exchange,
-        { status, text: answer.json, type: 'application/json', headers: answer.headers ?? [] },
-        currentDigest,
-      );
+  const [type, text, own = []] =
+    'text' in answer
+      ? [answer.type, answer.text]
+      : 'html' in answer
+        ? ['text/html; charset=utf-8', answer.html, answer.headers ?? PAGE_HEADERS]
+        : ['application/json', answer.json, answer.headers];
+  return whole(exchange, currentDigest, { status, type, text, own });
 }
 
 /** Keeps a page from loading or running anything, whatever its text might contain. */
@@ -170,16 +165,11 @@ const PAGE_HEADERS = Object.freeze(['Content-Security-Policy', "default-src 'non
 
 /** The head of a stream. Nobody on the way may store it, change it or hold it back. */
 export function toStream(exchange: Exchange, { status, pour }: EventStream, currentDigest: string): Reply {
-  const content: Content = { status, text: '', type: 'text/event-stream', headers: ['X-Accel-Buffering', 'no'] };
-  const { headers } = make(exchange, content, currentDigest);
-  const open = headers.slice(CONTENT_HEADERS).map((text) => (text === 'no-store' ? 'no-store, no-transform' : text));
-  return {
-    status,
-    headers: ['Content-Type', 'text/event-stream', ...open, 'Connection', 'close'],
-    text: '',
-    bytes: 0,
-    pour,
-  };
+  const own = ['X-Accel-Buffering', 'no', 'Connection', 'close'];
+  const headers = headersOf(exchange, currentDigest, { content: ['Content-Type', 'text/event-stream'], own }).map(
+    (text) => (text === 'no-store' ? 'no-store, no-transform' : text),
+  );
+  return { status, headers, text: '', bytes: 0, pour };
 }
 
 /**
@@ -187,26 +177,12 @@ export function toStream(exchange: Exchange, { status, pour }: EventStream, curr
  * it. The actor's turn lasts until then.
  */
 export function toFile(exchange: Exchange, { status, bytes, pour }: JsonFile, currentDigest: string): Reply {
-  const content: Content = { status, text: '', type: 'application/json', headers: [] };
-  const { headers } = make(exchange, content, currentDigest);
-  const length = ['Content-Length', String(bytes)];
-  const head = {
-    status,
-    headers: ['Content-Type', content.type, ...length, ...headers.slice(CONTENT_HEADERS)],
-    text: '',
-    bytes: 0,
-  };
+  const content = ['Content-Type', 'application/json', 'Content-Length', String(bytes)];
+  const head = { status, headers: headersOf(exchange, currentDigest, { content }), text: '', bytes: 0 };
   if (exchange.incoming.method === 'HEAD') return head;
   const { leave } = exchange;
   exchange.leave = null;
-  const inTurn: Pour = async (sink) => {
-    try {
-      await pour(sink);
-    } finally {
-      leave?.();
-    }
-  };
-  return { ...head, pour: inTurn };
+  return { ...head, pour: (sink) => pour(sink).finally(() => leave?.()) };
 }
 
 /** Answers a browser's preflight. */
@@ -216,35 +192,26 @@ export function toPreflight({ clientId, requestId }: Exchange, headers: readonly
 
 export function toRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Reply {
   if (exchange.route?.speaks === 'authzen') return toAuthzenRefusal(exchange, problem, currentDigest);
-  const text = problemText(problem, exchange.clientId ?? exchange.requestId);
-  return make(
-    exchange,
-    {
-      status: problem.status,
-      text,
-      type: PROBLEM_TYPE,
-      headers: [...problemHeaders(problem), ...invitation(exchange, problem)],
-      snapshot: problem.detail.snapshot,
-    },
-    currentDigest,
-  );
+  return whole(exchange, currentDigest, {
+    status: problem.status,
+    type: PROBLEM_TYPE,
+    text: problemText(problem, exchange.clientId ?? exchange.requestId),
+    own: [...problemHeaders(problem), ...invitation(exchange, problem)],
+    snapshot: problem.detail.snapshot,
+  });
 }
 
 /** As AuthZEN has it: the body is a string, and a request that cannot be read is 400 whatever is wrong with it. */
 function toAuthzenRefusal(exchange: Exchange, problem: ApiProblem, currentDigest: string): Reply {
   const { errors = [], snapshot } = problem.detail;
   const places = errors.map(({ pointer, message }) => (pointer === '' ? message : `${pointer} ${message}`));
-  return make(
-    exchange,
-    {
-      status: problem.status === 413 || problem.status === 415 ? 400 : problem.status,
-      text: JSON.stringify([`${problem.code}: ${problem.title}`, ...places].join('; ')),
-      type: 'application/json',
-      headers: problemHeaders(problem),
-      snapshot,
-    },
-    currentDigest,
-  );
+  return whole(exchange, currentDigest, {
+    status: problem.status === 413 || problem.status === 415 ? 400 : problem.status,
+    type: 'application/json',
+    text: JSON.stringify([`${problem.code}: ${problem.title}`, ...places].join('; ')),
+    own: problemHeaders(problem),
+    snapshot,
+  });
 }
 
 export const PROBLEM_TYPE = 'application/problem+json';
@@ -301,47 +268,44 @@ function invitation({ actor }: Exchange, { status }: ApiProblem): readonly strin
   return isRefused ? ['WWW-Authenticate', CHALLENGE] : [];
 }
 
-/** `Content-Type` and `Content-Length`, which come first. */
-const CONTENT_HEADERS = 4;
-
-interface Content {
-  readonly status: number;
-  readonly text: string;
-  readonly type: string;
-  readonly headers: readonly string[];
+interface Head {
+  /** What the answer is: these come first. */
+  readonly content?: readonly string[];
+  readonly own?: readonly string[];
   /** Defaults to the digest of the pinned policy, or else of the current one. */
   readonly snapshot?: string | undefined;
 }
 
-function make(exchange: Exchange, { status, text, type, headers, snapshot }: Content, currentDigest: string): Reply {
-  const { active, requestId, clientId } = exchange;
+function headersOf(
+  exchange: Exchange,
+  currentDigest: string,
+  { content = [], own = [], snapshot }: Head,
+): readonly string[] {
+  const { active, requestId, clientId, quotas } = exchange;
+  return [
+    ...content,
+    ...answerHeaders(snapshot ?? active?.policy.digest ?? currentDigest, clientId ?? requestId),
+    ...(own.includes('RateLimit') ? [] : quotaHeaders(quotas)),
+    ...own,
+  ];
+}
+
+interface Whole extends Omit<Head, 'content'> {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+function whole(exchange: Exchange, currentDigest: string, { status, type, text, ...head }: Whole): Reply {
   const bytes = Buffer.byteLength(text);
-  return {
-    status,
-    headers: [
-      'Content-Type',
-      type,
-      'Content-Length',
-      String(bytes),
-      ...answerHeaders(snapshot ?? active?.policy.digest ?? currentDigest, clientId ?? requestId),
-      ...(headers.includes('RateLimit') ? [] : quotaHeaders(exchange.quotas)),
-      ...headers,
-    ],
-    text,
-    bytes,
-  };
+  const content = ['Content-Type', type, 'Content-Length', String(bytes)];
+  return { status, headers: headersOf(exchange, currentDigest, { ...head, content }), text, bytes };
 }
 
 /** The headers of every answer of this listener. */
 export function answerHeaders(snapshot: string, requestId: string): readonly string[] {
   return [
-    'Bailiwick-Snapshot',
-    snapshot,
-    'X-Request-Id',
-    requestId,
-    'Cache-Control',
-    'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
+    ...['Bailiwick-Snapshot', snapshot, 'X-Request-Id', requestId],
+    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
   ];
 }

@@ -237,23 +237,18 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
   }
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, ({ socket }: GatewayRequest) => silent.delete(socket));
-  server.on('request', (request, response) => {
+  const take = (request: GatewayRequest, response: GatewayResponse): void => {
     inTurn(request, response, () => {
       app.take(request, response);
     });
-  });
+  };
+  server.on('request', take);
+  server.on('checkExpectation', take);
   server.on('checkContinue', (request, response) => {
     request.leave = () => {
       response.writeContinue();
     };
-    inTurn(request, response, () => {
-      app.take(request, response);
-    });
-  });
-  server.on('checkExpectation', (request, response) => {
-    inTurn(request, response, () => {
-      app.take(request, response);
-    });
+    take(request, response);
   });
   server.on('connect', (_, socket) => {
     // Node leaves such a socket to whoever hears of it, but answers to earlier requests may still be under way.

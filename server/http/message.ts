@@ -1,7 +1,7 @@
 // What the pipeline gets of a request and what it gives back, independent of sockets. A listener adapts its messages to
 // these types; callers in the same process use them directly.
 import type { X509Certificate } from 'node:crypto';
-import { ApiProblem } from '../problem.js';
+import { type ApiProblem, inputProblem } from '../problem.js';
 
 /** One request whose head has arrived. `method`, `url` and `rawHeaders` are named as Node's messages name them. */
 export interface Incoming {
@@ -99,10 +99,10 @@ export class RequestAborted extends Error {
 
 /** A request that cannot be read. The message is ours and quotes nothing from the request. */
 export function malformed(message: string): ApiProblem {
-  return new ApiProblem('request.malformed', { errors: [{ pointer: '', code: 'request.malformed', message }] });
+  return inputProblem('request.malformed', '', message);
 }
 
 /** A request whose shape is not that of the route, apart from its body. */
 export function misshapen(message: string): ApiProblem {
-  return new ApiProblem('request.schema', { errors: [{ pointer: '', code: 'request.schema', message }] });
+  return inputProblem('request.schema', '', message);
 }

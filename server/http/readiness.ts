@@ -34,24 +34,15 @@ export function makeReadiness(options: ReadinessOptions): () => Promise<Readines
     state.active.labels !== 'false' && !isLeaseExpired(state) && undecidedBecause(state, ages, clock.now()) === null;
   return async () => {
     const fault = auditFault();
-    const oks = {
-      listener: !isLeaving(),
-      policy: mayDecide(policies.state()),
-      store: await storeAnswers(),
-      outbox: fault !== 'store',
-      audit: fault === null || fault === 'store',
-    };
     const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');
-    return {
-      isReady: Object.values(oks).every(Boolean),
-      checks: {
-        listener: said(oks.listener),
-        policy: said(oks.policy),
-        store: said(oks.store),
-        outbox: said(oks.outbox),
-        audit: said(oks.audit),
-      },
+    const checks = {
+      listener: said(!isLeaving()),
+      policy: said(mayDecide(policies.state())),
+      store: said(await storeAnswers()),
+      outbox: said(fault !== 'store'),
+      audit: said(fault === null || fault === 'store'),
     };
+    return { isReady: Object.values(checks).every((one) => one === 'ok'), checks };
   };
 }
 

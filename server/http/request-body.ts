@@ -1,8 +1,8 @@
 // A request's body: its framing is checked before a byte is read (identity encoding, media type, size), then the bytes, then
 // strict JSON, then the shape that the route declares. The route decides what the value means.
-import { parseStrictJson } from '../json/strict-json.js';
+import { memberOf, parseStrictJson } from '../json/strict-json.js';
 import { HTTP_LIMITS } from '../limits/http.js';
-import { ApiProblem } from '../problem.js';
+import { ApiProblem, inputProblem } from '../problem.js';
 import { type Incoming, misshapen } from './message.js';
 import type { Headers } from './request-head.js';
 import type { BodyInput, MediaType, Upload, UploadInput } from './route.js';
@@ -22,7 +22,7 @@ export async function readJsonBody(incoming: Incoming, headers: Headers, input: 
   }
   if (result.ok) return input.shape.read(result.value);
   const { code, pointer, message } = result.fault;
-  throw new ApiProblem(code, { errors: [{ pointer, code, message }] });
+  throw inputProblem(code, pointer, message);
 }
 
 /** Checks the framing now. The bytes are read when the route asks for them. */
@@ -60,12 +60,6 @@ function roomFor(body: unknown, { carries }: BodyInput): number {
   if (carries === undefined) return 0;
   const carried = carries.at.reduce(memberOf, body);
   return typeof carried === 'string' ? carries.memberBytes + carried.length : 0;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 /** Refuses a body on a route that takes none. */

@@ -28,35 +28,21 @@ export interface RefusedRequest {
 
 /** Calls each observer, in this order. If one throws, the others are still called and the request is still answered. */
 export function toldToEach(observers: readonly RequestObserver[], log: Pick<Logger, 'error'>): RequestObserver {
-  const tell = (told: (one: RequestObserver) => void): void => {
-    for (const one of observers) {
-      try {
-        told(one);
-      } catch (error) {
-        log.error({ error }, 'the end of a request could not be noted; this is a bug of bailiwick');
+  const each =
+    <Parts extends readonly unknown[]>(of: (one: RequestObserver) => (...parts: Parts) => void) =>
+    (...parts: Parts): void => {
+      for (const one of observers) {
+        try {
+          of(one)(...parts);
+        } catch (error) {
+          log.error({ error }, 'the end of a request could not be noted; this is a bug of bailiwick');
+        }
       }
-    }
-  };
+    };
   return {
-    answered: (...end) => {
-      tell((one) => {
-        one.answered(...end);
-      });
-    },
-    abandoned: (exchange) => {
-      tell((one) => {
-        one.abandoned(exchange);
-      });
-    },
-    refused: (refusal) => {
-      tell((one) => {
-        one.refused(refusal);
-      });
-    },
-    handshakeFailed: (client) => {
-      tell((one) => {
-        one.handshakeFailed(client);
-      });
-    },
+    answered: each((one) => one.answered),
+    abandoned: each((one) => one.abandoned),
+    refused: each((one) => one.refused),
+    handshakeFailed: each((one) => one.handshakeFailed),
   };
 }

@@ -2,16 +2,14 @@
 // How its access is decided is a required field. What it does comes in two halves with the decision between them, so no
 // route can answer before the decision.
 import {
-  canonicalize,
   type Family,
   type Instant,
   type NamespacePath,
-  type PathFault,
-  pathFaultText,
   type Policy,
   type ResolvedActor,
   ROOT,
   visibilityAs,
+  type Visibility,
   type VisibilityRequest,
   type Visible,
 } from '../../engine/index.js';
@@ -22,9 +20,11 @@ import { type Operation, queryAsked } from '../audit/event.js';
 import type { AdminActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
+import { HTTP_LIMITS } from '../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../problem.js';
 import { isRecordId } from '../api/record-schema.js';
 import type { DecisionTimes, EventStream, JsonAnswer, JsonFile, Page, PlainText } from './exchange.js';
+import { namespaceOfPath } from './namespace-in.js';
 import { pathTemplate } from './path-template.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -35,19 +35,25 @@ export type MediaType = 'application/json' | 'application/merge-patch+json';
 export type NamedHeader = 'if-match' | 'idempotency-key' | 'if-none-match';
 
 /** Query parameters by name. Any other parameter is refused. */
-export type QueryInput = Readonly<
-  Record<
-    string,
-    {
-      readonly required: boolean;
-      readonly pattern: RegExp;
-      /** What the pattern requires, for the message to a client: it continues "must". */
-      readonly form?: string;
-      readonly description: string;
-      readonly example: string;
-    }
-  >
->;
+export type QueryInput = Readonly<Record<string, QueryParameter>>;
+
+export interface QueryParameter {
+  readonly required: boolean;
+  readonly pattern: RegExp;
+  /** What the pattern requires, for the message to a client: it continues "must". */
+  readonly form?: string;
+  readonly description: string;
+  readonly example: string;
+}
+
+/** A parameter that may be missing; by default of any form. */
+export function optional(description: string, example: string, pattern = /^/): QueryParameter {
+  return { required: false, pattern, description, example };
+}
+
+export function required(description: string, example: string, pattern = /^/): QueryParameter {
+  return { required: true, pattern, description, example };
+}
 
 export interface BodyInput<Value = unknown> {
   readonly types: readonly MediaType[];
@@ -65,6 +71,11 @@ export interface BodyInput<Value = unknown> {
     readonly memberBytes: number;
     readonly maxBytes: number;
   };
+}
+
+/** A body of JSON, of the usual size. */
+export function jsonBody<Value>(shape: BodyShape<Value>, example: Value): BodyInput<Value> {
+  return { types: ['application/json'], shape, example, maxBytes: HTTP_LIMITS.bodyBytes };
 }
 
 /** A body that is too large for the pipeline to read. The route takes it in parts, once it is ready for it. */
@@ -252,11 +263,13 @@ export interface StatusRoute extends Described {
 export type Route = PublicRoute | HealthRoute | ActorRoute | AdminRoute | StatusRoute;
 
 interface SelfRoute extends RouteDescription {
+  readonly query?: QueryInput;
   readonly answer: (call: ActorCall) => JsonAnswer;
 }
 
-export function selfRoute({ answer, ...told }: SelfRoute): ActorRoute {
-  return { ...told, access: 'self', input: {}, run: (call) => Promise.resolve(answer(call)) };
+export function selfRoute({ query, answer, ...told }: SelfRoute): ActorRoute {
+  const input = query === undefined ? {} : { query };
+  return { ...told, access: 'self', input, run: (call) => Promise.resolve(answer(call)) };
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */
@@ -273,7 +286,7 @@ export interface DecidedQuery {
 /** Of a family that the gateway stores. */
 export type RecordVisibility = VisibilityRequest & { readonly family: Family };
 
-interface VisibilityRoute<Value, Plan> extends RouteDescription {
+export interface VisibilityRoute<Value, Plan> extends RouteDescription {
   readonly body: BodyInput<Value>;
   /** Makes a plan from a body of the right shape. Throws a problem if no plan is possible. */
   readonly planOf: (value: Value) => Plan;
@@ -290,8 +303,7 @@ export function visibilityRoute<Value, Plan>(route: VisibilityRoute<Value, Plan>
     access: 'visibility',
     input: { body },
     run: async (call) => {
-      if (!body.shape.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
-      const plan = planOf(call.body);
+      const plan = planOf(body.shape.asRead(call.body));
       return answer(see(call, visibilityOf(plan), verb), plan);
     },
   };
@@ -313,9 +325,8 @@ export function namespaceRoute({ answer, ...told }: NamespaceRoute): ActorRoute 
     access: 'visibility',
     input: {},
     run: async (call) => {
-      const named = canonicalize(partOf(call.path));
-      if (!named.ok) throw notCanonical(named.fault);
-      return answer(see(call, { family: 'namespace', context: named.path, reach: 'exact' }, 'read'));
+      const context = namespaceOfPath(partOf(call.path));
+      return answer(see(call, { family: 'namespace', context, reach: 'exact' }, 'read'));
     },
   };
 }
@@ -340,19 +351,16 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
     ...told,
     access: 'record',
     input: {},
-    run: async ({ actor, at, path, pin, judged, resolve, gone }) => {
+    run: async (call) => {
+      const { actor, at, path, pin, judged, gone } = call;
       const { policy } = pin();
       const id = partOf(path);
       if (id === null || !isRecordId(id)) throw notFound('no id');
       const namespace = await locate(id, gone);
       // Decided even if there is no record, so that it takes the same time.
       const request = { family, context: namespace ?? ROOT, reach: 'exact' } as const;
-      const began = performance.now();
-      const resolved = resolve();
-      const visible = visibilityAs(resolved, { request, at });
-      const ended = performance.now();
-      const asked = namespace === null ? null : { access: queryAsked(request), resolved, visibility: visible };
-      judged({ operation: `${family}.read`, record: id, asked }, { began, ended });
+      const { resolved, visible, asked, times } = look(call, request);
+      judged({ operation: `${family}.read`, record: id, asked: namespace === null ? null : asked }, times);
       if (namespace === null) throw notFound('no record of the family');
       if (visible.kind === 'none') throw notFound(visible.step);
       const found = await answer({ actor, resolved, at, policy, visible, gone }, id);
@@ -364,25 +372,28 @@ export function recordRoute({ family, locate, answer, ...told }: RecordRoute): A
 
 type ReadVerb = 'query' | 'count' | 'aggregate' | 'read';
 
-function see(
-  { actor, at, pin, judged, resolve, gone }: ActorCall,
-  request: RecordVisibility,
-  verb: ReadVerb,
-): DecidedQuery {
+function see(call: ActorCall, request: RecordVisibility, verb: ReadVerb): DecidedQuery {
+  const { actor, at, pin, judged, gone } = call;
   const { policy } = pin();
-  const began = performance.now();
-  const resolved = resolve();
-  const visible = visibilityAs(resolved, { request, at });
-  const ended = performance.now();
-  const asked = { access: queryAsked(request), resolved, visibility: visible };
-  judged({ operation: `${request.family}.${verb}`, asked }, { began, ended });
+  const { resolved, visible, asked, times } = look(call, request);
+  judged({ operation: `${request.family}.${verb}`, asked }, times);
   if (visible.kind === 'none') throw new ApiProblem('authz.denied', { step: visible.step });
   return { actor, resolved, at, policy, visible, gone };
 }
 
-export function notCanonical(fault: PathFault): ApiProblem {
-  const message = `the path after /namespaces is not that of a namespace: ${pathFaultText(fault)}`;
-  return new ApiProblem('namespace.invalid', { errors: [{ pointer: '', code: 'namespace.invalid', message }] });
+interface Looked {
+  readonly resolved: ResolvedActor;
+  readonly visible: Visibility;
+  readonly asked: NonNullable<Judged['asked']>;
+  readonly times: DecisionTimes;
+}
+
+function look({ at, resolve }: ActorCall, request: RecordVisibility): Looked {
+  const began = performance.now();
+  const resolved = resolve();
+  const visible = visibilityAs(resolved, { request, at });
+  const times = { began, ended: performance.now() };
+  return { resolved, visible, asked: { access: queryAsked(request), resolved, visibility: visible }, times };
 }
 
 /** `reason` is only for the log. */

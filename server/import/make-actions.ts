@@ -13,6 +13,7 @@ export interface Actions {
 }
 
 const COMMON = ['read', 'write'];
+const MOST_SCOPES = ENGINE_LIMITS.scopes - SCOPES.length;
 
 export function makeActions(family: string, actions: readonly string[]): Actions {
   const all = [...new Set(actions)];
@@ -29,11 +30,18 @@ export function makeActions(family: string, actions: readonly string[]): Actions
   };
 }
 
+/** Whether a policy has enough scopes for these families. */
+export function areFewScopes(families: readonly ImportedFamily[]): boolean {
+  return countScopes(families) <= MOST_SCOPES;
+}
+
 /** Throws `ForeignFault` if a policy has too few scopes for these families. */
 export function requireFewScopes(families: readonly ImportedFamily[]): void {
-  const most = ENGINE_LIMITS.scopes - SCOPES.length;
-  const needed = families.reduce((sum, { actions }) => sum + COMMON.length + actions.length, 0);
-  if (needed <= most) return;
-  const many = `${String(needed)} scopes, and a policy has at most ${String(most)} of its own`;
+  if (areFewScopes(families)) return;
+  const many = `${String(countScopes(families))} scopes, and a policy has at most ${String(MOST_SCOPES)} of its own`;
   throw new ForeignFault(null, `the rules need ${many}: import fewer files at a time`);
+}
+
+function countScopes(families: readonly ImportedFamily[]): number {
+  return families.reduce((sum, { actions }) => sum + COMMON.length + actions.length, 0);
 }

@@ -1,7 +1,7 @@
 // Who is in which role, of a source in which a name is a role as soon as somebody is a member of it. A policy has no circles of roles, so the
 // line that closes one is left out and reported.
 import type { IdentityResult } from '../../engine/index.js';
-import type { ImportedMember, SourcePlace, Unsaid } from './imported-policy.js';
+import type { ImportedMember, ImportedRole, SourcePlace, Unsaid } from './imported-policy.js';
 import { valueIn } from './value-in.js';
 
 export interface MemberLink extends SourcePlace {
@@ -56,6 +56,19 @@ export function makeMembers(
     else lists.get(role)?.set(member, party);
   }
   return { roles: new Map([...lists].map(([role, list]) => [role, [...list.values()]])), unsaid, isRole, partyOf };
+}
+
+/** The roles by their names in the policy, and a member by that of its role. */
+export function namedRoles(
+  { roles }: RoleMembers,
+  nameOf: (role: string) => string,
+  describe: (role: string) => string,
+): { readonly roles: readonly ImportedRole[]; readonly named: (member: ImportedMember) => ImportedMember } {
+  const named = (member: ImportedMember): ImportedMember => ('role' in member ? { role: nameOf(member.role) } : member);
+  const all = Array.from(roles, ([role, list]) => ({
+    ...{ name: nameOf(role), description: describe(role), members: list.map(named) },
+  }));
+  return { roles: all, named };
 }
 
 /** A number for each role: roles that contain each other, by all lines together, have the same one. */

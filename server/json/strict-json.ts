@@ -26,6 +26,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Its own member of this name, if the value is an object and has one. */
+export function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
 export type JsonResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: JsonFault };
 

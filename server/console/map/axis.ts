@@ -9,6 +9,7 @@ export interface Opened {
 }
 
 export const CLOSED: Opened = { all: false, but: [] };
+export const OPENED: Opened = { all: true, but: [] };
 
 /** One line of a tree, as it is shown. */
 export interface TreeLine {
@@ -37,8 +38,6 @@ export interface PlaceLine extends TreeLine {
 export interface PlaceLines {
   readonly count: number;
   readonly at: (line: number) => PlaceLine;
-  /** The line of a namespace, or of the nearest one above it that is visible. */
-  readonly lineOf: (path: string) => number;
   /** How many lines are pinned. They come first. */
   readonly pinned: number;
 }
@@ -93,52 +92,19 @@ export function makePlaces(
       const [row, part] = [Math.floor(place / PARTS), place % PARTS];
       const path: string = paths[row] ?? '/';
       const [first, last] = [classesBefore[row] ?? 0, classesBefore[end[row] ?? 0] ?? 0];
+      const whole = { key: path, path, from: first, until: last };
+      if (line < pinned.length) return { ...whole, text: path, kind: PINNED, depth: 0, isOpen: null };
       const depth = depths[row] ?? 0;
-      if (line < pinned.length)
-        return { key: path, text: path, path, kind: PINNED, depth: 0, isOpen: null, from: first, until: last };
+      const inside = { path, depth: depth + 1, isOpen: null };
       if (part === ITSELF)
-        return {
-          key: `${path} itself`,
-          text: 'itself',
-          path,
-          kind: 'itself',
-          depth: depth + 1,
-          isOpen: null,
-          from: first,
-          until: first + 1,
-        };
-      if (part === BELOW)
-        return {
-          key: `${path} below`,
-          text: 'everywhere else below',
-          path,
-          kind: 'below',
-          depth: depth + 1,
-          isOpen: null,
-          from: first + 1,
-          until: first + 2,
-        };
+        return { ...inside, key: `${path} itself`, text: 'itself', kind: 'itself', from: first, until: first + 1 };
+      if (part === BELOW) {
+        const words = { key: `${path} below`, text: 'everywhere else below', kind: 'below' };
+        return { ...inside, ...words, from: first + 1, until: first + 2 };
+      }
       const above = parent[row] ?? -1;
       const around: string = above <= 0 ? '' : (paths[above] ?? '');
-      return {
-        key: path,
-        text: path.slice(around.length),
-        path,
-        kind: 'namespace',
-        depth,
-        isOpen: isOpen(row),
-        from: first,
-        until: last,
-      };
-    },
-    lineOf: (path) => {
-      let best = 0;
-      lines.forEach((place, line) => {
-        const known: string = paths[Math.floor(place / PARTS)] ?? '/';
-        const isAbove = known === '/' || path === known || path.startsWith(`${known}/`);
-        if (line >= pinned.length && place % PARTS === WHOLE && isAbove) best = line;
-      });
-      return best;
+      return { ...whole, text: path.slice(around.length), kind: 'namespace', depth, isOpen: isOpen(row) };
     },
   };
 }

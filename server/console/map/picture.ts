@@ -2,7 +2,7 @@
 // the counts of the engine and never from the policy's text.
 import { type Counting, countIn, type Nodes, type Tally } from '../../../engine/compiler.js';
 import type { Instant, ScopeName } from '../../../engine/index.js';
-import { type TreeLine, makePlaces, PINNED, type Opened, type PlaceLine, type PlaceLines } from './axis.js';
+import { type TreeLine, makePlaces, OPENED, PINNED, type Opened, type PlaceLine, type PlaceLines } from './axis.js';
 import { type Cast, type Column, type Grouping, makeColumns, visibleColumns } from './columns.js';
 
 /** What a picture is of. Null for the instant means at any time. */
@@ -17,6 +17,14 @@ export interface View {
   readonly pinned?: readonly string[];
   readonly pinnedRows?: readonly string[];
 }
+
+export function startView(at: number | null): View {
+  const closed = { rows: { all: false, but: ['/'] }, columns: { all: false, but: [''] } };
+  return { grouping: 'people', at, ...closed, searchRows: '', searchColumns: '' };
+}
+
+/** Of changes, all of them at any time. */
+export const CHANGES_VIEW: View = { ...startView(null), grouping: 'identities', rows: OPENED, columns: OPENED };
 
 /** Layers are `held`, or what is gained and what is lost. */
 export interface PictureGround {
@@ -82,7 +90,6 @@ export interface Picture {
   readonly work: (isTimeUp: () => boolean) => boolean;
   /** The part that is done of the column that is being counted; null if there is none. */
   readonly working: () => number | null;
-  readonly lineOf: (path: string) => number;
   readonly columnAt: (column: number) => Column | undefined;
   readonly lineAt: (line: number) => PlaceLine;
   readonly nameOf: (identity: number) => string;
@@ -126,23 +133,14 @@ export function makePicture(ground: PictureGround, view: View, at: Instant | nul
     const { path, kind, from, until } = places.at(line);
     const { identities = [], text = '', kind: columnKind = '', key: columnKey = '' } = columns[column] ?? {};
     return {
-      ...{
-        path,
-        place: kind,
-        column: text,
-        columnKind,
-        columnKey,
-        identities: identities.length,
-        places: until - from,
-      },
-      of: identities.length * (until - from),
+      ...{ path, place: kind, column: text, columnKind, columnKey },
+      ...{ identities: identities.length, places: until - from, of: identities.length * (until - from) },
       scopes: ground.scopes,
       counts: tallies.map((tally) => countIn(tally, from, until)),
     };
   };
   return {
     size: { lines: places.count, columns: columns.length, pinnedLines: places.pinned, pinnedColumns },
-    lineOf: places.lineOf,
     columnAt: (column) => columns[column],
     work: (isTimeUp) => {
       for (const [column, counting] of started) {

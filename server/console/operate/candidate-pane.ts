@@ -1,15 +1,16 @@
 // What changed: a candidate against what runs, and then what is to be done with it.
 import type { VNode } from 'preact';
-import { useEffect } from 'preact/hooks';
-import type { View } from '../map/picture.js';
+import { useState } from 'preact/hooks';
+import { CHANGES_VIEW, type View } from '../map/picture.js';
 import { ChangesPane } from '../page/changes-pane.js';
 import type { Engine } from '../page/engine.js';
-import { fieldValue, html } from '../page/html.js';
-import { CHANGES_VIEW } from '../page/state.js';
+import { Field } from '../page/fields.js';
+import { call, html } from '../page/html.js';
+import { useCurrent } from '../page/use-current.js';
 import { grouped, plain } from '../page/words.js';
 import { type CandidateSnapshot, compare, type Comparison } from './candidate.js';
-import { useDraft } from './draft.js';
 import type { GatewayClient } from './gateway.js';
+import { useParts } from './use-parts.js';
 
 export interface CandidatePaneProps {
   readonly gateway: GatewayClient;
@@ -31,42 +32,28 @@ interface CandidateState {
 type Act = 'activate' | 'rollback' | 'shadow' | 'upload';
 
 export function CandidatePane({ gateway, engine, running, candidate, onDone }: CandidatePaneProps): VNode {
-  const [state, change] = useDraft<CandidateState>({
+  const [state, change] = useParts<CandidateState>({
     ...{ comparison: null, version: 0, reason: '', isBusy: false, note: null },
   });
-  const [view, changeView] = useDraft<{ readonly view: View }>({ view: CHANGES_VIEW });
-  useEffect(() => {
-    let isCurrent = true;
-    change((draft) => {
-      Object.assign(draft, { comparison: null, note: null, isBusy: false });
-    });
-    if (candidate === null) return undefined;
+  const [view, setView] = useState<View>(CHANGES_VIEW);
+  useCurrent([gateway, running, candidate], (isCurrent) => {
+    change({ comparison: null, note: null, isBusy: false });
+    if (candidate === null) return;
     void compare(gateway, engine(), { running, candidate }).then((result) => {
-      if (!isCurrent) return;
-      change((draft) => {
-        if (typeof result === 'string') draft.note = result;
-        else Object.assign(draft, { comparison: result, version: draft.version + 1 });
-      });
+      if (!isCurrent()) return;
+      if (typeof result === 'string') change({ note: result });
+      else change((before) => ({ comparison: result, version: before.version + 1 }));
     });
-    return () => {
-      isCurrent = false;
-    };
-  }, [gateway, running, candidate]);
+  });
   const { comparison, version, reason, isBusy, note } = state;
   const act = async (kind: Act): Promise<void> => {
     if (candidate === null || comparison === null) return;
-    change((draft) => {
-      Object.assign(draft, { isBusy: true, note: null });
-    });
+    change({ isBusy: true, note: null });
     const told = await send(gateway, kind, { candidate, digest: comparison.digest, reason });
     if (told.kind === 'told') {
       const stored = { name: comparison.digest, digest: comparison.digest, file: null, wasActive: false };
       onDone(SAID[kind](comparison.digest), kind === 'upload' ? stored : null);
-      return;
-    }
-    change((draft) => {
-      Object.assign(draft, { isBusy: false, note: told.text });
-    });
+    } else change({ isBusy: false, note: told.text });
   };
   if (candidate === null)
     return html`<div class="panel">
@@ -91,22 +78,19 @@ export function CandidatePane({ gateway, engine, running, candidate, onDone }: C
         comparison !== null &&
         !isSame &&
         html`<div class="bar">
-          <label
-            >Reason
-            <input
-              value=${reason}
-              placeholder="kept with the activation"
-              size="40"
-              onInput=${(event: Event) => {
-                change((draft) => {
-                  draft.reason = fieldValue(event);
-                });
-              }}
-          /></label>
-          ${candidate.file !== null && html`<button type="button" class="main" disabled=${!isReady} onClick=${() => void act('upload')}>Upload it</button>`}
-          ${candidate.file === null && html`<button type="button" class="main" disabled=${!isReady} onClick=${() => void act('activate')}>${activateText(comparison)}</button>`}
-          ${candidate.file === null && candidate.wasActive && html`<button type="button" disabled=${!isReady || reason.trim() === ''} onClick=${() => void act('rollback')}>Roll back to it</button>`}
-          ${candidate.file === null && html`<button type="button" disabled=${!isReady} onClick=${() => void act('shadow')}>Judge it in shadow</button>`}
+          <${Field}
+            title="Reason"
+            value=${reason}
+            placeholder="kept with the activation"
+            size="40"
+            onValue=${(text: string) => {
+              change({ reason: text });
+            }}
+          />
+          ${candidate.file !== null && html`<button type="button" class="main" disabled=${!isReady} onClick=${call(act, 'upload')}>Upload it</button>`}
+          ${candidate.file === null && html`<button type="button" class="main" disabled=${!isReady} onClick=${call(act, 'activate')}>${activateText(comparison)}</button>`}
+          ${candidate.file === null && candidate.wasActive && html`<button type="button" disabled=${!isReady || reason.trim() === ''} onClick=${call(act, 'rollback')}>Roll back to it</button>`}
+          ${candidate.file === null && html`<button type="button" disabled=${!isReady} onClick=${call(act, 'shadow')}>Judge it in shadow</button>`}
           <span class="faint"
             >${candidate.file === null ? `It is put in force on every gateway of the store.${candidate.wasActive ? ' Rolling back needs a reason.' : ''}` : 'It decides nothing before it is activated.'}</span
           >
@@ -125,12 +109,8 @@ export function CandidatePane({ gateway, engine, running, candidate, onDone }: C
         version=${version}
         scopes=${comparison.facts.scopes}
         instants=${comparison.facts.instants}
-        view=${view.view}
-        onView=${(next: View) => {
-          changeView((draft) => {
-            Object.assign(draft, { view: next });
-          });
-        }}
+        view=${view}
+        onView=${setView}
       />`
     }
   </div>`;

@@ -27,11 +27,8 @@ export async function compare(
   engine: Engine,
   { running, candidate }: { readonly running: string; readonly candidate: CandidateSnapshot },
 ): Promise<Comparison | string> {
-  const old = await gateway.bytes(`/admin/v1/snapshots/${running}`);
-  if (old.kind === 'refused') return old.text;
-  const opened = await open(engine, old.value, 'opened');
-  if (typeof opened === 'string') return `What runs cannot be opened: ${opened}.`;
-  if (opened.snapshot !== running) return 'The gateway sent another snapshot than it runs. Nothing is compared.';
+  const opened = await openRunning(gateway, engine, { running, otherwise: 'Nothing is compared.' });
+  if (typeof opened === 'string') return opened;
   const told =
     candidate.file === null
       ? await gateway.bytes(`/admin/v1/snapshots/${candidate.digest ?? ''}`)
@@ -51,12 +48,21 @@ export interface SnapshotFacts extends Facts {
   readonly snapshot: string;
 }
 
-/** A text says why it cannot be opened. */
-export async function open(
+/** A text says why it cannot be opened; `otherwise` is what follows if the gateway sends something else. */
+export async function openRunning(
+  gateway: GatewayClient,
   engine: Engine,
-  bytes: Uint8Array,
-  as: 'opened' | 'edited',
+  { running, otherwise }: { readonly running: string; readonly otherwise: string },
 ): Promise<SnapshotFacts | string> {
+  const told = await gateway.bytes(`/admin/v1/snapshots/${running}`);
+  if (told.kind === 'refused') return told.text;
+  const opened = await open(engine, told.value, 'opened');
+  if (typeof opened === 'string') return `What runs cannot be opened: ${opened}.`;
+  return opened.snapshot === running ? opened : `The gateway sent another snapshot than it runs. ${otherwise}`;
+}
+
+/** A text says why it cannot be opened. */
+async function open(engine: Engine, bytes: Uint8Array, as: 'opened' | 'edited'): Promise<SnapshotFacts | string> {
   const answer = await engine.ask({ kind: 'open-snapshot', bytes, as });
   if (answer.kind === 'opened') return { ...answer.facts, snapshot: answer.snapshot };
   return answer.kind === 'refused' ? answer.message : 'it has no policy';

@@ -1,30 +1,30 @@
 // The console: what runs, what may run next, who holds keys, what the log says, and the questions of the playground about
 // what runs. It never writes policy.
-import { render, type VNode } from 'preact';
+import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { View } from '../map/picture.js';
-import { closeByEscape } from '../page/close-opened.js';
+import { startView, type View } from '../map/picture.js';
 import { type Engine, startEngine, type Working } from '../page/engine.js';
-import { html } from '../page/html.js';
-import { keepFocus } from '../page/keep-focus.js';
+import { call, html } from '../page/html.js';
 import { MapPane } from '../page/map-pane.js';
+import { mount, textIn } from '../page/mount.js';
 import { PersonPane } from '../page/person-pane.js';
 import { Seal, type SealProps } from '../page/seal.js';
-import { startView } from '../page/state.js';
 import { TabList } from '../page/tab-list.js';
+import { useCurrent } from '../page/use-current.js';
 import { plain } from '../page/words.js';
 import type { WhyQuestion } from '../worker/protocol.js';
 import type { Status } from './answers.js';
-import { type CandidateSnapshot, open, type SnapshotFacts } from './candidate.js';
+import { type CandidateSnapshot, openRunning, type SnapshotFacts } from './candidate.js';
 import { CandidatePane } from './candidate-pane.js';
-import { useDraft } from './draft.js';
 import { FolderWhy } from './folder-why.js';
 import type { GatewayClient } from './gateway.js';
 import { KeysPane } from './keys-pane.js';
 import { LogPane } from './log-pane.js';
+import type { Refusal } from './refusal.js';
 import { RunsPane } from './runs-pane.js';
 import { SignIn, type SignInMethod } from './sign-in.js';
 import { SnapshotsPane } from './snapshots-pane.js';
+import { useParts } from './use-parts.js';
 
 const TABS = [
   ['runs', 'What runs'],
@@ -60,69 +60,44 @@ interface ConsoleState {
   readonly question: WhyQuestion;
   /** The digest of what runs with the edits that were made in the page; null without any. */
   readonly edited: string | null;
+  readonly gateway: GatewayClient | null;
+  readonly candidate: CandidateSnapshot | null;
 }
 
 function Console({ door, script }: { readonly door: SignInMethod; readonly script: string }): VNode {
-  const [state, change] = useDraft<ConsoleState>(startState());
-  const [held, changeHeld] = useDraft<{
-    readonly gateway: GatewayClient | null;
-    readonly candidate: CandidateSnapshot | null;
-  }>({
-    ...{ gateway: null, candidate: null },
-  });
-  const { gateway, candidate } = held;
+  const [state, change] = useParts<ConsoleState>(startState());
   const engines = useMemo(
     () =>
       lazyEngines(script, (working) => {
-        change((draft) => {
-          draft.working = working;
-        });
+        change({ working });
       }),
     [script],
   );
-  const { tab, status, lost, facts, version, at, view } = state;
+  const { tab, status, lost, facts, version, at, view, gateway, candidate } = state;
   const running = status?.snapshot ?? null;
-  const signOut = (why: string | null): void => {
-    change((draft) => {
-      Object.assign(draft, { ...startState(), ended: why });
-    });
-    changeHeld((draft) => {
-      Object.assign(draft, { gateway: null, candidate: null });
-    });
+  const signOut = (ended: string | null): void => {
+    change({ ...startState(), ended });
   };
-  const onRefused = ({
-    status: answered,
-    code,
-    text,
-  }: {
-    readonly status: number | null;
-    readonly code: string;
-    readonly text: string;
-  }): void => {
+  const onRefused = ({ status: answered, code, text }: Refusal): void => {
     // The command of a session has ended with it, so somebody else may answer at its address from now on.
     if (answered === 401 || (door === 'address' && code === 'console.lost')) signOut(door === 'address' ? ENDED : text);
   };
-  useEffect(() => {
+  // What was done may have changed what runs.
+  useCurrent([gateway, state.said], (isCurrent) => {
     if (gateway === null) return undefined;
-    let isCurrent = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     // One after the other: a slow gateway must not have many to answer, nor an old answer replace a newer one.
     const look = async (): Promise<void> => {
       const told = await gateway.get<Status>('/admin/v1/status');
-      if (!isCurrent) return;
-      change((draft) => {
-        if (told.kind === 'told') Object.assign(draft, { status: told.value, lost: null });
-        else draft.lost = told.text;
-      });
+      if (!isCurrent()) return;
+      change(told.kind === 'told' ? { status: told.value, lost: null } : { lost: told.text });
       timer = setTimeout(() => void look(), LOOKS);
     };
     void look();
     return () => {
-      isCurrent = false;
       clearTimeout(timer);
     };
-    // What was done may have changed what runs.
-  }, [gateway, state.said]);
+  });
   const asksPolicy = tab === 'map' || tab === 'person' || tab === 'why';
   const opening = useRef<string | null>(null);
   useEffect(() => {
@@ -135,16 +110,14 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
     )
       return;
     opening.current = running;
-    void openRunning(gateway, engines.running(), running).then((opened) => {
+    void openRunning(gateway, engines.running(), { running, otherwise: 'It is not shown.' }).then((opened) => {
       if (typeof opened === 'string')
         setTimeout(() => {
           if (opening.current === running) opening.current = null;
         }, OPENS_AGAIN);
       else opening.current = null;
-      change((draft) => {
-        if (typeof opened === 'string') draft.said = opened;
-        else Object.assign(draft, { facts: opened, version: draft.version + 1 });
-      });
+      if (typeof opened === 'string') change({ said: opened });
+      else change((before) => ({ facts: opened, version: before.version + 1 }));
     });
     // With each status, so that what failed is tried again.
   }, [gateway, running, asksPolicy, facts, status]);
@@ -161,9 +134,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
         now=${at}
         view=${view}
         onView=${(next: View) => {
-          change((draft) => {
-            Object.assign(draft, { view: next });
-          });
+          change({ view: next });
         }}
       />`;
     if (tab === 'person')
@@ -174,9 +145,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
         at=${view.at ?? at}
         who=${state.who}
         onWho=${(who: string) => {
-          change((draft) => {
-            draft.who = who;
-          });
+          change({ who });
         }}
       />`;
     return null;
@@ -199,14 +168,10 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
           at=${view.at ?? at}
           question=${state.question}
           onEdited=${(edited: string | null) => {
-            change((draft) => {
-              draft.edited = edited;
-            });
+            change({ edited });
           }}
           onQuestion=${(question: WhyQuestion) => {
-            change((draft) => {
-              Object.assign(draft, { question });
-            });
+            change({ question });
           }}
         />
       </div>`,
@@ -218,9 +183,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       note=${state.ended}
       onRefused=${onRefused}
       onGateway=${(opened: GatewayClient) => {
-        changeHeld((draft) => {
-          Object.assign(draft, { gateway: opened });
-        });
+        change({ gateway: opened });
       }}
     />`;
   }
@@ -230,14 +193,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       <h1>Bailiwick console</h1>
       <span>${status === null ? '' : plain(status.policy)}</span>
       ${status !== null && !status.ready && html`<span class="bad" role="status">not ready</span>`}
-      <button
-        type="button"
-        onClick=${() => {
-          signOut(door === 'address' ? ENDED : null);
-        }}
-      >
-        Sign out
-      </button>
+      <button type="button" onClick=${call(signOut, door === 'address' ? ENDED : null)}>Sign out</button>
       <span class="working" role="status"
         >${state.working === null ? '' : html`${state.working.doing} <progress aria-label=${state.working.doing} max="1" value=${state.working.done === 0 ? undefined : state.working.done}></progress>`}</span
       >
@@ -254,16 +210,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
       state.said !== null &&
       html`<p class="notice" role="status">
         ${plain(state.said)}
-        <button
-          type="button"
-          onClick=${() => {
-            change((draft) => {
-              draft.said = null;
-            });
-          }}
-        >
-          Close
-        </button>
+        <button type="button" onClick=${call(change, { said: null })}>Close</button>
       </p>`
     }
     <main class="right">
@@ -272,9 +219,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
         tab=${tab}
         label="Parts of the console"
         onTab=${(next: Tab) => {
-          change((draft) => {
-            draft.tab = next;
-          });
+          change({ tab: next });
         }}
       />
       <div id="pane" class="right" role="tabpanel" tabindex="0" aria-labelledby=${`tab-${tab}`}>
@@ -288,12 +233,7 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
             running=${running}
             done=${state.said}
             onCandidate=${(chosen: CandidateSnapshot) => {
-              changeHeld((draft) => {
-                Object.assign(draft, { candidate: chosen });
-              });
-              change((draft) => {
-                draft.tab = 'changes';
-              });
+              change({ candidate: chosen, tab: 'changes' });
             }}
           />`
         }
@@ -306,14 +246,12 @@ function Console({ door, script }: { readonly door: SignInMethod; readonly scrip
             running=${running}
             candidate=${candidate}
             onDone=${(said: string, next: CandidateSnapshot | null) => {
-              changeHeld((draft) => {
-                Object.assign(draft, { candidate: next });
-              });
-              change((draft) => {
-                draft.said = said;
+              change((before) => ({
+                said,
+                candidate: next,
                 // A large snapshot takes seconds, and somebody may look at something else by then.
-                if (next === null && draft.tab === 'changes') draft.tab = 'snapshots';
-              });
+                tab: next === null && before.tab === 'changes' ? 'snapshots' : before.tab,
+              }));
             }}
           />`
         }
@@ -333,7 +271,7 @@ function startState(): ConsoleState {
   return {
     ...{ tab: 'runs', status: null, lost: null, ended: null, said: null, working: null, facts: null, version: 0 },
     ...{ at, view: { ...startView(at), grouping: 'identities' }, who: '', edited: null },
-    question: { who: '', scope: 'resource:write', namespace: '' },
+    ...{ question: { who: '', scope: 'resource:write', namespace: '' }, gateway: null, candidate: null },
   };
 }
 
@@ -359,24 +297,4 @@ function lazyEngines(script: string, onWork: (working: Working | null) => void):
   return { running: lazy(), candidate: lazy(), past: lazy() };
 }
 
-async function openRunning(gateway: GatewayClient, engine: Engine, running: string): Promise<SnapshotFacts | string> {
-  const told = await gateway.bytes(`/admin/v1/snapshots/${running}`);
-  if (told.kind === 'refused') return told.text;
-  const opened = await open(engine, told.value, 'opened');
-  if (typeof opened === 'string') return `What runs cannot be opened: ${opened}.`;
-  return opened.snapshot === running ? opened : 'The gateway sent another snapshot than it runs. It is not shown.';
-}
-
-const [root, script, door] = ['page', 'engine', 'door'].map((id) => document.getElementById(id));
-if (root !== null && root !== undefined) {
-  root.replaceChildren();
-  keepFocus(root);
-  closeByEscape(root);
-  render(
-    html`<${Console}
-      script=${script?.textContent ?? ''}
-      door=${door?.textContent === '"address"' ? 'address' : 'key'}
-    />`,
-    root,
-  );
-}
+mount(html`<${Console} script=${textIn('engine')} door=${textIn('door') === '"address"' ? 'address' : 'key'} />`);

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { FolderPicker } from '../page/file-picker.js';
-import { html } from '../page/html.js';
+import { call, html } from '../page/html.js';
 import { OwnEdits } from '../page/own-edits.js';
 import { type Edits, setFiles, startEdits, undo } from '../page/state.js';
 import { usePolicy } from '../page/use-policy.js';
@@ -40,7 +40,7 @@ export function FolderWhy({ running, script, onEdited, ...asked }: FolderWhyProp
   };
   const edit = (next: Edits): void => {
     setEdits(next);
-    policy.read('edit', next.draft.files);
+    policy.read('edit', next.files);
   };
   const apply = async ({ change }: AnyEdit): Promise<string | null> => {
     const answer = await engine.ask({ kind: 'apply', change });
@@ -51,7 +51,7 @@ export function FolderWhy({ running, script, onEdited, ...asked }: FolderWhyProp
     return null;
   };
   const about = isSame ? { engine, facts, version, snapshot: proofs?.snapshot ?? null } : { snapshot: running };
-  const hasFolder = edits.opened.files.length > 0;
+  const hasFolder = edits.opened.length > 0;
   const isWrong = diagnostics.some(({ severity }) => severity === 'error');
   return html`<${WhyPane} key=${String(isSame)} ...${asked} ...${about} onApply=${isSame ? apply : NO_FILES}>
     <section aria-label="The folder of the policy">
@@ -67,9 +67,7 @@ export function FolderWhy({ running, script, onEdited, ...asked }: FolderWhyProp
       proofs=${proofs}
       isFolded=${false}
       onShow=${null}
-      onUndo=${() => {
-        edit(undo(edits));
-      }}
+      onUndo=${call(edit, undo(edits))}
     />
   <//>`;
 }

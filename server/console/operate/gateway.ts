@@ -23,32 +23,25 @@ export function makeGateway(credential: string, onRefused: (refusal: Refusal) =>
     return told;
   };
   return {
-    get: <T>(path: string) => send<T>(path, {}, async (answer) => parse<T>(await answer.text())),
-    post: <T>(path: string, body?: object) =>
-      send<T>(
-        path,
-        {
-          method: 'POST',
-          ...(body === undefined
-            ? {}
-            : {
-                headers: { 'Content-Type': 'application/json' },
-                body: body instanceof Uint8Array ? Uint8Array.from(body) : JSON.stringify(body),
-              }),
-        },
-        async (answer) => parse<T>(await answer.text()),
-      ),
+    get: <T>(path: string) => send<T>(path, {}, json),
+    post: <T>(path: string, body?: object) => send<T>(path, posting(body), json),
     bytes: (path) => send(path, {}, async (answer) => new Uint8Array(await answer.arrayBuffer())),
   };
 }
 
 /** Exchanges the code of a one-time address for a session. */
 export function openSession(code: string): Promise<Told<{ readonly session: string }>> {
-  const body = JSON.stringify({ code });
-  const headers = { 'Content-Type': 'application/json' };
-  return exchange('/session', { method: 'POST', headers, body, credential: null }, async (answer) =>
-    parse<{ session: string }>(await answer.text()),
-  );
+  return exchange('/session', { ...posting({ code }), credential: null }, (answer) => json(answer));
+}
+
+async function json<T>(answer: Response): Promise<T> {
+  return parse<T>(await answer.text());
+}
+
+function posting(body?: object): RequestInit {
+  if (body === undefined) return { method: 'POST' };
+  const sent = body instanceof Uint8Array ? Uint8Array.from(body) : JSON.stringify(body);
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: sent };
 }
 
 type Init = RequestInit & { readonly credential: string | null };

@@ -2,12 +2,13 @@
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { closeOpened } from '../page/close-opened.js';
-import { fieldValue, html } from '../page/html.js';
+import { Choice, Field } from '../page/fields.js';
+import { call, html } from '../page/html.js';
 import { plain } from '../page/words.js';
 import { Table } from '../page/table.js';
 import type { ShownKey } from '../../api/admin-schemas.js';
-import { useDraft } from './draft.js';
 import type { GatewayClient } from './gateway.js';
+import { useParts } from './use-parts.js';
 
 const KINDS = [
   ['data', 'for the API, as somebody'],
@@ -19,11 +20,7 @@ const KINDS = [
 interface KeysState {
   readonly keys: readonly ShownKey[] | null;
   readonly kind: string;
-  readonly actor: string;
-  readonly identities: string;
-  readonly scopes: string;
-  readonly restrictions: string;
-  readonly expires: string;
+  readonly fields: Readonly<Record<(typeof FIELDS)[number]['name'], string>>;
   /** The key that is about to be revoked. */
   readonly ending: string | null;
   /** Shown once. */
@@ -31,18 +28,15 @@ interface KeysState {
   readonly note: string | null;
 }
 
-const EMPTY = { actor: '', identities: '', scopes: '', restrictions: '', expires: '' };
+const EMPTY: KeysState['fields'] = { actor: '', identities: '', scopes: '', restrictions: '', expires: '' };
 
 export function KeysPane({ gateway }: { readonly gateway: GatewayClient }): VNode {
-  const [state, change] = useDraft<KeysState>({
-    ...{ ...EMPTY, keys: null, kind: 'data', ending: null, made: null, note: null },
+  const [state, change] = useParts<KeysState>({
+    ...{ keys: null, kind: 'data', fields: EMPTY, ending: null, made: null, note: null },
   });
   const list = async (): Promise<void> => {
     const told = await gateway.get<{ readonly keys: readonly ShownKey[] }>('/admin/v1/keys');
-    change((draft) => {
-      if (told.kind === 'told') Object.assign(draft, { keys: told.value.keys });
-      else draft.note = told.text;
-    });
+    change(told.kind === 'told' ? { keys: told.value.keys } : { note: told.text });
   };
   useEffect(() => {
     void list();
@@ -50,44 +44,29 @@ export function KeysPane({ gateway }: { readonly gateway: GatewayClient }): VNod
   const create = async (event: Event): Promise<void> => {
     event.preventDefault();
     const told = await gateway.post<{ readonly key: string }>('/admin/v1/keys', bodyOf(state));
-    change((draft) => {
-      draft.note = told.kind === 'refused' ? told.text : null;
-      if (told.kind === 'refused') return;
-      Object.assign(draft, EMPTY);
-      draft.made = told.value.key;
-    });
+    change(told.kind === 'told' ? { fields: EMPTY, made: told.value.key, note: null } : { note: told.text });
     await list();
   };
   const revoke = async (id: string): Promise<void> => {
     const told = await gateway.post(`/admin/v1/keys/${encodeURIComponent(id)}/revoke`);
-    change((draft) => {
-      draft.ending = null;
-      draft.note = told.kind === 'refused' ? told.text : null;
-    });
+    change({ ending: null, note: told.kind === 'refused' ? told.text : null });
     await list();
   };
   const { keys, ending, made, note } = state;
   const toolsOf = (key: ShownKey | undefined): VNode | null => {
     if (key?.status !== 'active') return null;
-    const setEnding = (id: string | null): void => {
-      change((draft) => {
-        draft.ending = id;
-      });
-    };
     const isEnding = ending === key.id;
     return html`<span class=${isEnding ? 'bar opened' : 'bar'}
       ><button
         type="button"
         aria-label=${`Revoke ${key.id}`}
         aria-expanded=${String(isEnding)}
-        onClick=${() => {
-          setEnding(isEnding ? null : key.id);
-        }}
+        onClick=${call(change, { ending: isEnding ? null : key.id })}
       >
         Revoke</button
       >${
         isEnding &&
-        html`<button type="button" class="main" onClick=${() => void revoke(key.id)}>Revoke ${key.id} now</button
+        html`<button type="button" class="main" onClick=${call(revoke, key.id)}>Revoke ${key.id} now</button
           ><button
             type="button"
             onClick=${({ currentTarget }: MouseEvent) => {
@@ -112,56 +91,37 @@ export function KeysPane({ gateway }: { readonly gateway: GatewayClient }): VNod
             type="button"
             onClick=${() => {
               navigator.clipboard.writeText(made).catch(() => {
-                change((draft) => {
-                  draft.note = 'The browser refused to copy. Select the key and copy it.';
-                });
+                change({ note: 'The browser refused to copy. Select the key and copy it.' });
               });
             }}
           >
             Copy
           </button>
-          <button
-            type="button"
-            onClick=${() => {
-              change((draft) => {
-                draft.made = null;
-              });
-            }}
-          >
-            It is stored: show it no more
-          </button>
+          <button type="button" onClick=${call(change, { made: null })}>It is stored: show it no more</button>
         </div>
       </section>`
     }
     <h2>A new key</h2>
     <form class="bar" onSubmit=${create} autocomplete="off">
-      <label
-        >Kind
-        <select
-          value=${state.kind}
-          onChange=${(event: Event) => {
-            change((draft) => {
-              draft.kind = fieldValue(event);
-            });
-          }}
-        >
-          ${KINDS.map(([kind, text]) => html`<option key=${kind} value=${kind}>${text}</option>`)}
-        </select></label
+      <${Choice}
+        title="Kind"
+        value=${state.kind}
+        onValue=${(kind: string) => {
+          change({ kind });
+        }}
       >
+        ${KINDS.map(([kind, text]) => html`<option key=${kind} value=${kind}>${text}</option>`)}
+      <//>
       ${FIELDS.filter(({ kinds }) => kinds.includes(state.kind)).map(
-        ({ name, title, hint }) =>
-          html`<label key=${name}
-            >${title}
-            <input
-              value=${state[name]}
-              placeholder=${hint}
-              required=${name === 'actor'}
-              onInput=${(event: Event) => {
-                change((draft) => {
-                  draft[name] = fieldValue(event);
-                });
-              }}
-          /></label>`,
+        ({ name, title, placeholder }) =>
+          html`<${Field}
+            key=${name}
+            ...${{ title, placeholder, required: name === 'actor' }}
+            value=${state.fields[name]}
+            onValue=${(text: string) => {
+              change((before) => ({ fields: { ...before.fields, [name]: text } }));
+            }}
+          />`,
       )}
       <button type="submit" class="main">Make the key</button>
     </form>
@@ -188,14 +148,19 @@ export function KeysPane({ gateway }: { readonly gateway: GatewayClient }): VNod
 }
 
 const FIELDS = [
-  { name: 'actor', title: 'Name in the log', hint: 'ana', kinds: 'data decide monitor admin' },
-  { name: 'identities', title: 'Identities', hint: 'orcid:0000-0002-1825-0097, …', kinds: 'data' },
-  { name: 'scopes', title: 'Scopes at most', hint: 'all', kinds: 'data decide' },
-  { name: 'restrictions', title: 'Namespaces at most', hint: 'all', kinds: 'data decide' },
-  { name: 'expires', title: 'Expires', hint: 'never, or 2027-06-30T00:00:00Z', kinds: 'data decide monitor admin' },
+  { name: 'actor', title: 'Name in the log', placeholder: 'ana', kinds: 'data decide monitor admin' },
+  { name: 'identities', title: 'Identities', placeholder: 'orcid:0000-0002-1825-0097, …', kinds: 'data' },
+  { name: 'scopes', title: 'Scopes at most', placeholder: 'all', kinds: 'data decide' },
+  { name: 'restrictions', title: 'Namespaces at most', placeholder: 'all', kinds: 'data decide' },
+  {
+    name: 'expires',
+    title: 'Expires',
+    placeholder: 'never, or 2027-06-30T00:00:00Z',
+    kinds: 'data decide monitor admin',
+  },
 ] as const;
 
-function bodyOf({ kind, actor, identities, scopes, restrictions, expires }: KeysState): object {
+function bodyOf({ kind, fields: { actor, identities, scopes, restrictions, expires } }: KeysState): object {
   const list = (text: string): readonly string[] => text.split(/[,\s]+/).filter((part) => part !== '');
   const orNull = (text: string): readonly string[] | null => (text.trim() === '' ? null : list(text));
   const end = expires.trim() === '' ? {} : { expires: expires.trim() };

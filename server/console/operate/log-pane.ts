@@ -3,15 +3,16 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { closeOpened } from '../page/close-opened.js';
 import type { Engine } from '../page/engine.js';
-import { fieldValue, html } from '../page/html.js';
+import { Choice, Field, type FieldProps } from '../page/fields.js';
+import { call, html } from '../page/html.js';
 import { Table } from '../page/table.js';
 import { countText, plain } from '../page/words.js';
 import type { Explained } from '../worker/protocol.js';
 import type { ChainState, FoundEvents, LogEvent } from './answers.js';
-import { useDraft } from './draft.js';
 import { EVENT_HEADS, accessesOf, eventRow } from './event-text.js';
 import type { GatewayClient } from './gateway.js';
 import { grantText } from '../page/grant-text.js';
+import { useParts } from './use-parts.js';
 
 export interface LogPaneProps {
   readonly gateway: GatewayClient;
@@ -20,20 +21,20 @@ export interface LogPaneProps {
 }
 
 const FIELDS = [
-  { name: 'actor', title: 'Who', hint: 'actor, identity or fingerprint' },
-  { name: 'record', title: 'Record', hint: 'its id' },
-  { name: 'namespace', title: 'Namespace', hint: '/labs/optics' },
-  { name: 'request', title: 'Request', hint: 'its id' },
-  { name: 'since', title: 'Since', hint: '2026-11-01T00:00:00Z' },
-  { name: 'until', title: 'Until', hint: '2026-12-01T00:00:00Z' },
+  { name: 'actor', title: 'Who', placeholder: 'actor, identity or fingerprint' },
+  { name: 'record', title: 'Record', placeholder: 'its id' },
+  { name: 'namespace', title: 'Namespace', placeholder: '/labs/optics' },
+  { name: 'request', title: 'Request', placeholder: 'its id' },
+  { name: 'since', title: 'Since', placeholder: '2026-11-01T00:00:00Z' },
+  { name: 'until', title: 'Until', placeholder: '2026-12-01T00:00:00Z' },
 ] as const;
 const KINDS = ['command', 'query', 'refusal', 'authentication', 'admin'];
 const OUTCOMES = ['allowed', 'denied', 'failed'];
 
-type Field = (typeof FIELDS)[number]['name'] | 'kind' | 'outcome';
+type FieldName = (typeof FIELDS)[number]['name'] | 'kind' | 'outcome';
 
 interface LogState {
-  readonly fields: Readonly<Record<Field, string>>;
+  readonly fields: Readonly<Record<FieldName, string>>;
   readonly found: FoundEvents | null;
   readonly chosen: number | null;
   readonly why: readonly Explained[] | null;
@@ -47,78 +48,55 @@ const NO_FIELDS: LogState['fields'] = {
 };
 
 export function LogPane({ gateway, engine }: LogPaneProps): VNode {
-  const [state, change] = useDraft<LogState>({
+  const [state, change] = useParts<LogState>({
     ...{ fields: NO_FIELDS, found: null, chosen: null, why: null, chain: null, doing: null, note: null },
   });
   const { fields, found, chosen, why, chain, doing, note } = state;
-  const begin = (text: string): void => {
-    change((draft) => {
-      draft.doing = text;
-      draft.note = null;
-    });
-  };
   const search = async (event?: Event): Promise<void> => {
     event?.preventDefault();
-    begin('Searching the log…');
+    change({ doing: 'Searching the log…', note: null });
     const given = Object.entries(fields).filter(([, text]) => text.trim() !== '');
     const query = new URLSearchParams(given.map(([name, text]) => [name, text.trim()]));
     query.set('limit', '200');
     const told = await gateway.get<FoundEvents>(`/admin/v1/audit/events?${query.toString()}`);
-    change((draft) => {
-      Object.assign(draft, { doing: null, chosen: null, why: null });
-      if (told.kind === 'told') Object.assign(draft, { found: told.value });
-      else draft.note = told.text;
-    });
+    const searched = told.kind === 'told' ? { found: told.value } : { note: told.text };
+    change({ ...searched, doing: null, chosen: null, why: null });
   };
   const verify = async (): Promise<void> => {
-    begin('Verifying the log…');
+    change({ doing: 'Verifying the log…', note: null });
     const told = await gateway.get<ChainState>('/admin/v1/audit/verify');
-    change((draft) => {
-      draft.doing = null;
-      if (told.kind === 'told') Object.assign(draft, { chain: told.value });
-      else draft.note = told.text;
-    });
+    change({ doing: null, ...(told.kind === 'told' ? { chain: told.value } : { note: told.text }) });
   };
   const explain = async (event: LogEvent): Promise<void> => {
     if (event.snapshot === null) return;
-    begin('Fetching the snapshot…');
+    change({ doing: 'Fetching the snapshot…', note: null });
     const told = await gateway.bytes(`/admin/v1/snapshots/${event.snapshot}`);
     const result = told.kind === 'told' ? await explainOn(engine(), told.value, event) : told.text;
-    change((draft) => {
-      draft.doing = null;
-      if (typeof result === 'string') draft.note = result;
-      else Object.assign(draft, { why: result });
-    });
+    change({ doing: null, ...(typeof result === 'string' ? { note: result } : { why: result }) });
   };
   useEffect(() => {
     void search();
   }, [gateway]);
-  const set =
-    (name: Field) =>
-    (event: Event): void => {
-      change((draft) => {
-        draft.fields[name] = fieldValue(event);
-      });
-    };
+  const field = (name: FieldName): Pick<FieldProps, 'value' | 'onValue'> => ({
+    value: fields[name],
+    onValue: (text) => {
+      change((before) => ({ fields: { ...before.fields, [name]: text } }));
+    },
+  });
   const event = chosen === null ? undefined : found?.events[chosen];
   return html`<div class=${event === undefined ? 'panel' : 'panel opened'}>
     <form class="bar" role="search" onSubmit=${search}>
-      ${FIELDS.map(
-        ({ name, title, hint }) =>
-          html`<label key=${name}
-            >${title} <input value=${fields[name]} placeholder=${hint} onInput=${set(name)}
-          /></label>`,
-      )}
-      <label>Kind <${Choice} value=${fields.kind} of=${KINDS} onChange=${set('kind')} /></label>
-      <label>Outcome <${Choice} value=${fields.outcome} of=${OUTCOMES} onChange=${set('outcome')} /></label>
+      ${FIELDS.map((one) => html`<${Field} key=${one.name} title=${one.title} placeholder=${one.placeholder} ...${field(one.name)} />`)}
+      <${Choice} title="Kind" of=${KINDS} ...${field('kind')}><option value="">any</option><//>
+      <${Choice} title="Outcome" of=${OUTCOMES} ...${field('outcome')}><option value="">any</option><//>
       <button type="submit" class="main">Search</button>
-      <button type="button" onClick=${() => void verify()}>Verify the log</button>
+      <button type="button" onClick=${call(verify)}>Verify the log</button>
       <span class="faint" role="status">${doing ?? ''}</span>
     </form>
     ${note !== null && html`<p class="bad" role="alert">${plain(note)}</p>`}
     ${chain !== null && html`<${Chain} chain=${chain} />`}
     ${found !== null && html`<p>${plain(foundText(found, fields.record !== ''))}</p>`}
-    ${event !== undefined && html`<${Detail} event=${event} why=${why} onExplain=${() => void explain(event)} />`}
+    ${event !== undefined && html`<${Detail} event=${event} why=${why} onExplain=${call(explain, event)} />`}
     ${
       found !== null &&
       found.events.length > 0 &&
@@ -131,9 +109,7 @@ export function LogPane({ gateway, engine }: LogPaneProps): VNode {
           text: 'Show',
           nameOf: (i: number) => `Show event ${String(found.events[i]?.seq)}`,
           onRow: (i: number) => {
-            change((draft) => {
-              Object.assign(draft, { chosen: draft.chosen === i ? null : i, why: null });
-            });
+            change((before) => ({ chosen: before.chosen === i ? null : i, why: null }));
           },
         }}
         chosen=${chosen}
@@ -141,19 +117,6 @@ export function LogPane({ gateway, engine }: LogPaneProps): VNode {
       />`
     }
   </div>`;
-}
-
-interface ChoiceProps {
-  readonly value: string;
-  readonly of: readonly string[];
-  readonly onChange: (event: Event) => void;
-}
-
-function Choice({ value, of, onChange }: ChoiceProps): VNode {
-  return html`<select value=${value} onChange=${onChange}>
-    <option value="">any</option>
-    ${of.map((one) => html`<option key=${one}>${one}</option>`)}
-  </select>`;
 }
 
 function foundText(

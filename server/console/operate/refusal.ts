@@ -9,44 +9,38 @@ export interface Refusal {
   readonly text: string;
 }
 
-const BY_CODE: ReadonlyMap<string, string> = new Map([
-  ['auth.required', 'Sign in again.'],
-  ['auth.invalid', 'The admin key is wrong, expired or revoked, or it is no admin key. Sign in with another one.'],
-  ['console.session', 'This session has ended. Run `bailiwick console` again and open the address that it prints.'],
-  [
-    'console.used',
-    'An address works once. Run `bailiwick console` again and open the new one. If it was not you who opened this one before, end the other command with Ctrl-C.',
-  ],
-  ['console.unreachable', 'Start the gateway, or wait until it is back; the page asks again.'],
-  ['request.host', 'Open the page under the address that the gateway listens on.'],
-  ['key.not_found', 'Look at the list of keys again: another admin may have changed it.'],
-  [
-    'snapshot.not_found',
-    'Look at the list of snapshots again: the store keeps those used last. Upload the file if it is gone.',
-  ],
-  ['snapshot.refused', 'The snapshot that was in force stays in force. The reason is in the log of the gateway.'],
-  [
-    'snapshot.rollback_refused',
-    'Its statement is older than one that was accepted. Roll back instead, which says why, or publish the snapshot again with a newer statement.',
-  ],
-  [
-    'snapshot.invalid',
-    'Nothing was stored. Compile the policy again, and upload the whole file, with its statement if signatures are required.',
-  ],
-  ['snapshot.busy', 'Another upload is being verified. Try again in a moment.'],
-  ['snapshot.unavailable', 'Try again in a moment. If it lasts, look at the source of the policy.'],
-  ['snapshot.expired', 'The gateway decides nothing before it has a newer policy or its source confirms this one.'],
-  ['audit.unavailable', 'Nothing was done. Try again once that is mended.'],
-  ['audit.unreadable', 'Search a shorter time, or use `bailiwick audit` where the log is.'],
-  ['db.unavailable', 'Nothing was done. Look whether the store answers, and try again.'],
-  ['db.timeout', 'Try again when the store has less to do.'],
-  ['limit.rate', 'Wait a moment, and try again.'],
-  ['overloaded', 'Wait a moment, and try again.'],
-  ['shutting_down', 'The gateway is about to end. Try again when it is back.'],
-  ['request.schema', 'Correct what is named and send it again.'],
-  ['request.too_large', 'Send less at once.'],
-  ['internal', 'The log of the gateway says more under this request id.'],
-]);
+const BY_CODE: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'auth.required': 'Sign in again.',
+    'auth.invalid': 'The admin key is wrong, expired or revoked, or it is no admin key. Sign in with another one.',
+    'console.session': 'This session has ended. Run `bailiwick console` again and open the address that it prints.',
+    'console.used':
+      'An address works once. Run `bailiwick console` again and open the new one. If it was not you who opened this one before, end the other command with Ctrl-C.',
+    'console.unreachable': 'Start the gateway, or wait until it is back; the page asks again.',
+    'request.host': 'Open the page under the address that the gateway listens on.',
+    'key.not_found': 'Look at the list of keys again: another admin may have changed it.',
+    'snapshot.not_found':
+      'Look at the list of snapshots again: the store keeps those used last. Upload the file if it is gone.',
+    'snapshot.refused': 'The snapshot that was in force stays in force. The reason is in the log of the gateway.',
+    'snapshot.rollback_refused':
+      'Its statement is older than one that was accepted. Roll back instead, which says why, or publish the snapshot again with a newer statement.',
+    'snapshot.invalid':
+      'Nothing was stored. Compile the policy again, and upload the whole file, with its statement if signatures are required.',
+    'snapshot.busy': 'Another upload is being verified. Try again in a moment.',
+    'snapshot.unavailable': 'Try again in a moment. If it lasts, look at the source of the policy.',
+    'snapshot.expired': 'The gateway decides nothing before it has a newer policy or its source confirms this one.',
+    'audit.unavailable': 'Nothing was done. Try again once that is mended.',
+    'audit.unreadable': 'Search a shorter time, or use `bailiwick audit` where the log is.',
+    'db.unavailable': 'Nothing was done. Look whether the store answers, and try again.',
+    'db.timeout': 'Try again when the store has less to do.',
+    'limit.rate': 'Wait a moment, and try again.',
+    overloaded: 'Wait a moment, and try again.',
+    shutting_down: 'The gateway is about to end. Try again when it is back.',
+    'request.schema': 'Correct what is named and send it again.',
+    'request.too_large': 'Send less at once.',
+    internal: 'The log of the gateway says more under this request id.',
+  }),
+);
 
 const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [403, 'Sign in with an admin key.'],

@@ -1,8 +1,9 @@
 // What runs: the state of the gateway as it is now, its peers, and what was refused last.
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { html } from '../page/html.js';
+import { useState } from 'preact/hooks';
+import { call, html } from '../page/html.js';
 import { Table } from '../page/table.js';
+import { useCurrent } from '../page/use-current.js';
 import { countText, plain } from '../page/words.js';
 import type { FoundEvents, LogEvent, Status } from './answers.js';
 import { eventRow, EVENT_HEADS } from './event-text.js';
@@ -16,15 +17,11 @@ export interface RunsPaneProps {
 export function RunsPane({ gateway, status }: RunsPaneProps): VNode {
   const [refused, setRefused] = useState<readonly LogEvent[] | string>([]);
   const [asked, setAsked] = useState(0);
-  useEffect(() => {
-    let isCurrent = true;
+  useCurrent([gateway, asked], (isCurrent) => {
     void gateway.get<FoundEvents>('/admin/v1/audit/events?kind=refusal&limit=20').then((told) => {
-      if (isCurrent) setRefused(told.kind === 'told' ? told.value.events : told.text);
+      if (isCurrent()) setRefused(told.kind === 'told' ? told.value.events : told.text);
     });
-    return () => {
-      isCurrent = false;
-    };
-  }, [gateway, asked]);
+  });
   const { lastError, peers } = status;
   return html`<div class="panel">
     <h2>What runs</h2>
@@ -61,14 +58,7 @@ export function RunsPane({ gateway, status }: RunsPaneProps): VNode {
     }
     <div class="bar">
       <h2>Last refused requests</h2>
-      <button
-        type="button"
-        onClick=${() => {
-          setAsked(asked + 1);
-        }}
-      >
-        Ask again
-      </button>
+      <button type="button" onClick=${call(setAsked, asked + 1)}>Ask again</button>
     </div>
     ${
       typeof refused === 'string'

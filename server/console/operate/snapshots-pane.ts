@@ -2,14 +2,14 @@
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { FilePicker } from '../page/file-picker.js';
-import { html } from '../page/html.js';
+import { ChangedCells } from '../page/changed-cells.js';
+import { call, html } from '../page/html.js';
 import { Table } from '../page/table.js';
-import { grouped, plain } from '../page/words.js';
-import { whereText } from '../page/changes-pane.js';
+import { grouped, plain, whereText } from '../page/words.js';
 import type { Candidate, ShadowAnswer, StoredSnapshot } from './answers.js';
 import type { CandidateSnapshot } from './candidate.js';
-import { useDraft } from './draft.js';
 import type { GatewayClient } from './gateway.js';
+import { useParts } from './use-parts.js';
 
 export interface SnapshotsPaneProps {
   readonly gateway: GatewayClient;
@@ -26,26 +26,21 @@ interface SnapshotsState {
 }
 
 export function SnapshotsPane({ gateway, running, done, onCandidate }: SnapshotsPaneProps): VNode {
-  const [state, change] = useDraft<SnapshotsState>({ snapshots: null, shadow: null, note: null });
+  const [state, change] = useParts<SnapshotsState>({ snapshots: null, shadow: null, note: null });
   const ask = async (): Promise<void> => {
     const [listed, shadow] = await Promise.all([
       gateway.get<{ readonly snapshots: readonly StoredSnapshot[] }>('/admin/v1/snapshots'),
       gateway.get<ShadowAnswer>('/admin/v1/shadow'),
     ]);
-    change((draft) => {
-      if (listed.kind === 'told') Object.assign(draft, { snapshots: listed.value.snapshots });
-      else draft.note = listed.text;
-      if (shadow.kind === 'told') Object.assign(draft, { shadow: shadow.value });
-    });
+    change(listed.kind === 'told' ? { snapshots: listed.value.snapshots } : { note: listed.text });
+    if (shadow.kind === 'told') change({ shadow: shadow.value });
   };
   useEffect(() => {
     void ask();
   }, [gateway, running, done]);
   const endShadow = async (): Promise<void> => {
     const told = await gateway.post('/admin/v1/shadow', { snapshot: null });
-    change((draft) => {
-      draft.note = told.kind === 'refused' ? told.text : null;
-    });
+    change({ note: told.kind === 'refused' ? told.text : null });
     await ask();
   };
   const { snapshots, shadow, note } = state;
@@ -55,10 +50,7 @@ export function SnapshotsPane({ gateway, running, done, onCandidate }: Snapshots
       : html`<button
           type="button"
           aria-label=${`Compare ${one.snapshot}`}
-          onClick=${() => {
-            const { snapshot, generation } = one;
-            onCandidate({ name: snapshot, digest: snapshot, file: null, wasActive: generation !== null });
-          }}
+          onClick=${call(onCandidate, { name: one.snapshot, digest: one.snapshot, file: null, wasActive: one.generation !== null })}
         >
           Compare
         </button>`;
@@ -74,7 +66,7 @@ export function SnapshotsPane({ gateway, running, done, onCandidate }: Snapshots
           });
         }}
       />
-      <button type="button" onClick=${() => void ask()}>Ask again</button>
+      <button type="button" onClick=${call(ask)}>Ask again</button>
     </div>
     ${snapshots === null && note === null && html`<p>Asking the gateway…</p>`}
     ${snapshots?.length === 0 && html`<p>The store has none: what runs came from a folder or a file.</p>`}
@@ -92,7 +84,7 @@ export function SnapshotsPane({ gateway, running, done, onCandidate }: Snapshots
     }
     <div class="bar">
       <h2>In shadow</h2>
-      ${shadow !== null && shadow.snapshot !== null && html`<button type="button" onClick=${() => void endShadow()}>End it</button>`}
+      ${shadow !== null && shadow.snapshot !== null && html`<button type="button" onClick=${call(endShadow)}>End it</button>`}
     </div>
     ${shadow === null ? html`<p>Asking the gateway…</p>` : !('live' in shadow) ? html`<p>No candidate is judged beside what runs.</p>` : html`<${InShadow} shadow=${shadow} />`}
   </div>`;
@@ -130,9 +122,10 @@ function InShadow({ shadow: { snapshot, since, differs, fault, live } }: { reado
       ${
         differs === null
           ? 'The cells that differ are being worked out.'
-          : html`<span class="gained">${grouped(BigInt(differs.gained))} cells gained</span>${', '}
-              <span class="lost">${grouped(BigInt(differs.lost))} cells lost</span
-              >${` of ${grouped(BigInt(differs.compared))}.`}`
+          : html`<${ChangedCells}
+                gained=${BigInt(differs.gained)}
+                lost=${BigInt(differs.lost)}
+              />${` of ${grouped(BigInt(differs.compared))}.`}`
       }
       ${` Live: ${grouped(live.compared)} decisions compared, ${grouped(live.gained)} would be gained, ${grouped(live.lost)} lost.`}
     </p>

@@ -7,11 +7,12 @@ import type { View } from '../map/picture.js';
 import type { PolicyDifference } from '../worker/protocol.js';
 import { causeText } from '../../authoring/causes.js';
 import type { Engine } from './engine.js';
-import { html } from './html.js';
+import { ChangedCells } from './changed-cells.js';
+import { call, html } from './html.js';
 import { MapPane } from './map-pane.js';
 import { Seal, type SealProps } from './seal.js';
 import { Table } from './table.js';
-import { countText, namesText, grouped, instantText, plain } from './words.js';
+import { countText, namesText, grouped, instantText, plain, whereText } from './words.js';
 
 export interface ChangesPaneProps {
   readonly engine: Engine;
@@ -33,19 +34,11 @@ export function ChangesPane(props: ChangesPaneProps): VNode {
   const rows = useMemo(() => rowsOf(gained, lost), [gained, lost]);
   return html`<div class="right">
     <div class="bar summary">
-      <strong
-        >${compared.equal ? 'No access is gained or lost.' : html`<span><span class="gained">${grouped(cells.gained)} cells gained</span>, <span class="lost">${grouped(cells.lost)} cells lost</span></span>`}</strong
-      >
+      <strong>${compared.equal ? 'No access is gained or lost.' : html`<${ChangedCells} ...${cells} />`}</strong>
       <span class="faint">${grouped(cells.compared)} cells compared; every other cell is equal.</span>
       ${
         !compared.equal &&
-        html`<button
-          type="button"
-          aria-pressed=${String(isTable)}
-          onClick=${() => {
-            setTable(!isTable);
-          }}
-        >
+        html`<button type="button" aria-pressed=${String(isTable)} onClick=${call(setTable, !isTable)}>
           ${isTable ? 'Show the picture' : 'Show the rows'}
         </button>`
       }
@@ -106,16 +99,4 @@ function rowsOf(gained: readonly DiffRow[], lost: readonly DiffRow[]): readonly 
     ]);
   const graver = gained.toSorted((a, b) => Number(isReading(a)) - Number(isReading(b)));
   return [...of('gained', graver), ...of('lost', lost)];
-}
-
-interface Where {
-  readonly namespace: string;
-  readonly extent: DiffRow['extent'];
-  readonly except?: readonly string[];
-}
-
-export function whereText({ namespace, extent, except = [] }: Where): string {
-  const place =
-    extent === 'exact' ? `${namespace} itself` : extent === 'below' ? `below ${namespace}` : `${namespace} and below`;
-  return except.length === 0 ? place : `${place} without ${except.join(', ')}`;
 }

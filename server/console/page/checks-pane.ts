@@ -2,26 +2,20 @@
 import type { VNode } from 'preact';
 import type { Proofs } from '../worker/protocol.js';
 import type { Spot } from './files-pane.js';
-import { html } from './html.js';
+import { call, html } from './html.js';
 import { countText, plain } from './words.js';
 
-export function ChecksPane({
-  proofs,
-  onSpot,
-}: {
+export interface ChecksPaneProps {
   readonly proofs: Proofs;
   readonly onSpot: (spot: Spot) => void;
-}): VNode {
+}
+
+export function ChecksPane({ proofs, onSpot }: ChecksPaneProps): VNode {
   const { tests, guardrails } = proofs;
   const link = (file: string | null, line: number | null): VNode | null =>
     file === null
       ? null
-      : html`<button
-          type="button"
-          onClick=${() => {
-            onSpot({ file, line: line ?? 0 });
-          }}
-        >
+      : html`<button type="button" onClick=${call(onSpot, { file, line: line ?? 0 })}>
           ${plain(file)}${line === null ? '' : `:${String(line)}`}
         </button>`;
   const shown = (answer: unknown): string =>
@@ -52,9 +46,9 @@ export function ChecksPane({
           html`<li key=${guardrail}>
             ${plain(guardrail)} ${link(file, line)}: ${plain(requires)}
             <ul>
-              ${witnesses.map(({ text }, i) => html`<li key=${i}>${plain(text)}</li>`)}
+              ${witnesses.map((text, i) => html`<li key=${i}>${plain(text)}</li>`)}
             </ul>
-            ${repair.length > 0 && html`<div class="faint">It would hold without ${repair.map((grant) => plain(grant.id)).join(', ')}.</div>`}
+            ${repair.length > 0 && html`<div class="faint">It would hold without ${repair.map(plain).join(', ')}.</div>`}
           </li>`,
       )}
     </ul>

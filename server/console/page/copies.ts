@@ -1,26 +1,19 @@
 // Copies of what is shown: to the clipboard, and as files.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { html } from './html.js';
+import { call, html } from './html.js';
 
 /** `text` may be made when it is asked for. */
-export function CopyButton({
-  text,
-  what = 'Copy',
-}: {
+export interface CopyButtonProps {
   readonly text: string | (() => string);
   readonly what?: string;
-}): VNode {
+}
+
+export function CopyButton({ text, what = 'Copy' }: CopyButtonProps): VNode {
   const [note, setNote] = useState('');
   const copy = (): void => {
-    navigator.clipboard.writeText(typeof text === 'string' ? text : text()).then(
-      () => {
-        setNote('Copied.');
-      },
-      () => {
-        setNote('The browser refused to copy. Save the file instead.');
-      },
-    );
+    const copied = navigator.clipboard.writeText(typeof text === 'string' ? text : text());
+    copied.then(call(setNote, 'Copied.'), call(setNote, 'The browser refused to copy. Save the file instead.'));
   };
   return html`<span
     ><button type="button" onClick=${copy}>${what}</button> <span class="faint" role="status">${note}</span></span

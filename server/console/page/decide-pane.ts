@@ -1,11 +1,12 @@
 // Requests as `bailiwick decide` takes them, one a line, and what the policy in the page decides.
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { LineAnswer } from '../../asking/decide-line.js';
 import type { Facts } from '../worker/protocol.js';
 import type { Engine } from './engine.js';
-import { fieldValue, html } from './html.js';
+import { html, withText } from './html.js';
 import { Table } from './table.js';
+import { useCurrent } from './use-current.js';
 import { instantText } from './words.js';
 
 export interface DecidePaneProps {
@@ -23,16 +24,12 @@ const HEADS = ['Id', 'Decision', 'Because'];
 export function DecidePane({ engine, facts, version, at, requests, onRequests }: DecidePaneProps): VNode {
   const [answers, setAnswers] = useState<readonly LineAnswer[]>([]);
   const text = requests ?? exampleOf(facts);
-  useEffect(() => {
-    let isCurrent = true;
+  useCurrent([engine, version, at, text], (isCurrent) => {
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     void engine.ask({ kind: 'decide', lines, at }).then((answer) => {
-      if (isCurrent && answer.kind === 'decided') setAnswers(answer.answers);
+      if (isCurrent() && answer.kind === 'decided') setAnswers(answer.answers);
     });
-    return () => {
-      isCurrent = false;
-    };
-  }, [engine, version, at, text]);
+  });
   return html`<div class="panel">
     <label for="requests">Requests, one a line, as <code>bailiwick decide</code> takes them</label>
     <textarea
@@ -42,9 +39,7 @@ export function DecidePane({ engine, facts, version, at, requests, onRequests }:
       spellcheck="false"
       autocapitalize="off"
       value=${text}
-      onInput=${(event: Event) => {
-        onRequests(fieldValue(event));
-      }}
+      onInput=${withText(onRequests)}
     ></textarea>
     <p class="faint">A request without <code>at</code> is decided at ${instantText(at)}.</p>
     ${

@@ -6,7 +6,7 @@ import type { SaidLine } from '../../authoring/about.js';
 import type { Choice } from '../../authoring/complete.js';
 import type { TextFile } from '../worker/protocol.js';
 import { type EditorHost, type EditorPosition, type FileEditor, loadEditor } from './editor-host.js';
-import { fieldValue, html } from './html.js';
+import { call, html, withText } from './html.js';
 import { countText, plain } from './words.js';
 
 export interface Spot {
@@ -79,9 +79,7 @@ export function FilesPane(props: FilesPaneProps): VNode {
             key=${path}
             class=${bad.has(path) ? 'bad' : ''}
             aria-pressed=${String(path === file?.path)}
-            onClick=${() => {
-              onSpot({ file: path, line: 0 });
-            }}
+            onClick=${call(onSpot, { file: path, line: 0 })}
           >
             ${plain(path)}${bad.has(path) ? ' (has mistakes)' : ''}
           </button>`,
@@ -102,9 +100,9 @@ export function FilesPane(props: FilesPaneProps): VNode {
           rows=${lines + 1}
           aria-label=${`Text of ${file?.path ?? ''}`}
           value=${text}
-          onInput=${(event: Event) => {
-            if (file !== undefined) onText({ path: file.path, text: fieldValue(event) });
-          }}
+          onInput=${withText((typed) => {
+            if (file !== undefined) onText({ path: file.path, text: typed });
+          })}
         ></textarea>
       </div>`
     }
@@ -116,9 +114,7 @@ export function FilesPane(props: FilesPaneProps): VNode {
             <span class=${severity === 'error' ? 'error' : 'warning'}>${severity}</span>${' '}
             <code>${code}</code> ${' '}<button
               type="button"
-              onClick=${() => {
-                onSpot({ file: where, line: range.start.line });
-              }}
+              onClick=${call(onSpot, { file: where, line: range.start.line })}
             >
               ${plain(where)}:${range.start.line}
             </button>

@@ -12,11 +12,22 @@ function bind(): typeof html {
   };
 }
 
-/** What stands in the field that an event is of. */
-export function fieldValue({ target }: Event): string {
-  const isField =
-    target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
-  return isField ? target.value : '';
+/** For an event of which nothing is needed: calls the function with these. */
+export function call<Args extends readonly unknown[]>(act: (...args: Args) => unknown, ...args: Args): () => void {
+  return () => {
+    act(...args);
+  };
+}
+
+/** For an event of a field: calls the function with what stands in the field. */
+export function withText(act: (text: string) => void): (event: Event) => void {
+  return ({ target }) => {
+    const isField =
+      target instanceof HTMLInputElement ||
+      target instanceof HTMLSelectElement ||
+      target instanceof HTMLTextAreaElement;
+    act(isField ? target.value : '');
+  };
 }
 
 /** The files that were chosen. */

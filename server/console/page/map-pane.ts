@@ -3,12 +3,14 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ScopeName } from '../../../engine/index.js';
 import { type Grouping, GROUPINGS, isGrouping } from '../map/columns.js';
+import { CLOSED, OPENED } from '../map/axis.js';
 import type { View } from '../map/picture.js';
 import type { CellDetail, Subject, WhyQuestion } from '../worker/protocol.js';
 import { grantText } from './grant-text.js';
 import { cellText } from './cell-text.js';
 import type { Engine } from './engine.js';
-import { fieldValue, html } from './html.js';
+import { Choice, Field } from './fields.js';
+import { call, html, withText } from './html.js';
 import { MapTable } from './map-table.js';
 import { Matrix } from './matrix.js';
 import { drawnOf, Key, ScopePicker } from './scope-picker.js';
@@ -32,8 +34,6 @@ export interface MapPaneProps {
   readonly onWhy?: (question: WhyQuestion) => void;
 }
 
-const OPEN_ALL = { all: true, but: [] };
-const SHUT_ALL = { all: false, but: [] };
 /** What is in everybody is in sight, and itself closed. */
 const EVERYBODY = { all: false, but: [''] };
 
@@ -46,18 +46,14 @@ export function MapPane(props: MapPaneProps): VNode {
     <div class="bar">
       ${
         groupings.length > 1 &&
-        html`<label
-          >Columns
-          <select
-            value=${view.grouping}
-            onChange=${(event: Event) => {
-              const grouping = fieldValue(event);
-              if (isGrouping(grouping)) onView({ ...view, grouping, columns: EVERYBODY, pinned: [] });
-            }}
-          >
-            ${groupings.map((grouping) => html`<option key=${grouping}>${grouping}</option>`)}
-          </select>
-        </label>`
+        html`<${Choice}
+          title="Columns"
+          value=${view.grouping}
+          of=${groupings}
+          onValue=${(grouping: string) => {
+            if (isGrouping(grouping)) onView({ ...view, grouping, columns: EVERYBODY, pinned: [] });
+          }}
+        />`
       }
       <${ScopePicker} scopes=${scopes} value=${choice} onChange=${setChoice} />
       <${Clock}
@@ -68,40 +64,24 @@ export function MapPane(props: MapPaneProps): VNode {
           onView({ ...view, at });
         }}
       />
-      <label
-        >Find namespace
-        <input
-          type="search"
-          value=${view.searchRows}
-          onInput=${(event: Event) => {
-            onView({ ...view, searchRows: fieldValue(event).trim() });
-          }}
-      /></label>
-      <label
-        >Find who
-        <input
-          type="search"
-          value=${view.searchColumns}
-          onInput=${(event: Event) => {
-            onView({ ...view, searchColumns: fieldValue(event).trim() });
-          }}
-      /></label>
-      <button
-        type="button"
-        onClick=${() => {
-          onView({ ...view, rows: OPEN_ALL });
+      <${Field}
+        title="Find namespace"
+        type="search"
+        value=${view.searchRows}
+        onValue=${(text: string) => {
+          onView({ ...view, searchRows: text.trim() });
         }}
-      >
-        Open rows
-      </button>
-      <button
-        type="button"
-        onClick=${() => {
-          onView({ ...view, rows: SHUT_ALL, columns: SHUT_ALL });
+      />
+      <${Field}
+        title="Find who"
+        type="search"
+        value=${view.searchColumns}
+        onValue=${(text: string) => {
+          onView({ ...view, searchColumns: text.trim() });
         }}
-      >
-        Close all
-      </button>
+      />
+      <button type="button" onClick=${call(onView, { ...view, rows: OPENED })}>Open rows</button>
+      <button type="button" onClick=${call(onView, { ...view, rows: CLOSED, columns: CLOSED })}>Close all</button>
     </div>
     <${Key} scopes=${scopes} drawn=${drawn} changes=${subject === 'changes'} />
     <${Matrix}
@@ -143,9 +123,9 @@ function Clock({ instants, now, at, onAt }: ClockProps): VNode {
         value=${Math.max(0, index)}
         disabled=${at === null || stops.length < 2}
         aria-valuetext=${instantText(at)}
-        onInput=${(event: Event) => {
-          onAt(stops[Number(fieldValue(event))] ?? null);
-        }}
+        onInput=${withText((stop) => {
+          onAt(stops[Number(stop)] ?? null);
+        })}
       />
     </label>
     <code>${at === null ? 'at any time' : instantText(at)}</code>
@@ -154,9 +134,7 @@ function Clock({ instants, now, at, onAt }: ClockProps): VNode {
         type="checkbox"
         checked=${at === null}
         disabled=${stops.length === 0}
-        onChange=${() => {
-          onAt(at === null ? (now ?? stops[0] ?? null) : null);
-        }}
+        onChange=${call(onAt, at === null ? (now ?? stops[0] ?? null) : null)}
       />
       any time</label
     >
@@ -169,37 +147,19 @@ interface PinProps extends Pick<MapPaneProps, 'view' | 'onView'> {
 
 /** Keeps a column or a row in sight, to compare others with it. */
 function Pin({ cell: { column, columnKey, path }, view, onView }: PinProps): VNode {
-  const { pinned = [], pinnedRows = [] } = view;
-  const button = (text: string, { list, key, onList }: Pinning): VNode =>
-    html`<button
+  const button = (text: string, key: string, list: 'pinned' | 'pinnedRows'): VNode => {
+    const { [list]: pinned = [] } = view;
+    const isPinned = pinned.includes(key);
+    const next = isPinned ? pinned.filter((one) => one !== key) : [...pinned, key];
+    return html`<button
       type="button"
-      aria-pressed=${String(list.includes(key))}
-      onClick=${() => {
-        onList(list.includes(key) ? list.filter((one) => one !== key) : [...list, key]);
-      }}
+      aria-pressed=${String(isPinned)}
+      onClick=${call(onView, { ...view, [list]: next })}
     >
       ${plain(`Pin ${text}`)}
     </button>`;
-  return html`<span class="bar pin">
-    ${button(column, {
-      ...{ list: pinned, key: columnKey },
-      onList: (list) => {
-        onView({ ...view, pinned: list });
-      },
-    })}
-    ${button(path, {
-      ...{ list: pinnedRows, key: path },
-      onList: (list) => {
-        onView({ ...view, pinnedRows: list });
-      },
-    })}
-  </span>`;
-}
-
-interface Pinning {
-  readonly list: readonly string[];
-  readonly key: string;
-  readonly onList: (list: readonly string[]) => void;
+  };
+  return html`<span class="bar pin">${button(column, columnKey, 'pinned')} ${button(path, path, 'pinnedRows')}</span>`;
 }
 
 interface DetailProps extends Pick<MapPaneProps, 'onWhy'> {

@@ -1,13 +1,14 @@
 // The picture as a table, for whoever wants to read, copy or print it: a row for each cell in which something is held.
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { CellCount, View } from '../map/picture.js';
 import type { Subject } from '../worker/protocol.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
 import { placeText } from './cell-text.js';
 import { Table } from './table.js';
-import { partText } from './words.js';
+import { useCurrent } from './use-current.js';
+import { heldTexts } from './words.js';
 
 export interface MapTableProps {
   readonly engine: Engine;
@@ -24,21 +25,16 @@ interface Cells {
 export function MapTable({ engine, subject, version, view }: MapTableProps): VNode {
   const [isOpen, setOpen] = useState(false);
   const [shown, setShown] = useState<Cells | null>(null);
-  useEffect(() => {
+  useCurrent([engine, subject, version, view, isOpen], (isCurrent) => {
     if (!isOpen) return undefined;
-    let isCurrent = true;
     const ask = (): void => {
       void engine.ask({ kind: 'table', subject }).then((answer) => {
-        if (isCurrent) setShown(answer.kind === 'cells' ? answer : null);
+        if (isCurrent()) setShown(answer.kind === 'cells' ? answer : null);
       });
     };
     ask();
-    const stop = engine.onCounted(subject, ask);
-    return () => {
-      isCurrent = false;
-      stop();
-    };
-  }, [engine, subject, version, view, isOpen]);
+    return engine.onCounted(subject, ask);
+  });
   return html`<details
     class="as-table"
     onToggle=${(event: Event) => {
@@ -65,8 +61,5 @@ const CHANGES = ['Where', 'Who', 'Gains', 'Loses'];
 
 function rowOf(cell: CellCount): readonly string[] {
   const { column, scopes, counts, of } = cell;
-  const layers = counts.map((layer) =>
-    scopes.flatMap((scope, i) => ((layer[i] ?? 0) > 0 ? [`${scope} ${partText(layer[i] ?? 0, of)}`] : [])).join(', '),
-  );
-  return [placeText(cell), column, ...layers];
+  return [placeText(cell), column, ...counts.map((layer) => heldTexts(scopes, layer, of).join(', '))];
 }

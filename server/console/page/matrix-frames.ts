@@ -96,23 +96,28 @@ export function covers(known: Frame, seen: Frame): boolean {
 /** The four parts of the matrix: what is scrolled, pinned lines over it, pinned columns beside it, and what is both. */
 export const PARTS = ['scrolled', 'over', 'beside', 'both'] as const;
 export type MatrixPart = (typeof PARTS)[number];
+
+const isOver = (part: MatrixPart): boolean => part === 'over' || part === 'both';
+const isBeside = (part: MatrixPart): boolean => part === 'beside' || part === 'both';
+
+export function partWith({ line, column }: ActiveCell, pins: Pins): MatrixPart | undefined {
+  return PARTS.find((part) => isOver(part) === line < pins.row && isBeside(part) === column < pins.column);
+}
+
 export type Blocks = Readonly<Record<MatrixPart, Shown | null>>;
 
 export const NO_BLOCKS: Blocks = { scrolled: null, over: null, beside: null, both: null };
 
 /** The frame of a part; null if nothing of it is pinned. */
 export function partOf(part: MatrixPart, { row, rows, column, columns }: Frame, pins: Pins): Frame | null {
-  const lines = part === 'over' || part === 'both' ? { row: 0, rows: pins.row } : { row, rows };
-  const across = part === 'beside' || part === 'both' ? { column: 0, columns: pins.column } : { column, columns };
+  const lines = isOver(part) ? { row: 0, rows: pins.row } : { row, rows };
+  const across = isBeside(part) ? { column: 0, columns: pins.column } : { column, columns };
   return lines.rows === 0 || across.columns === 0 ? null : { ...lines, ...across };
 }
 
 /** The line and the column at its left upper corner. */
 export function cornerOf(part: MatrixPart, pins: Pins): Corner {
-  return {
-    row: part === 'over' || part === 'both' ? 0 : pins.row,
-    column: part === 'beside' || part === 'both' ? 0 : pins.column,
-  };
+  return { row: isOver(part) ? 0 : pins.row, column: isBeside(part) ? 0 : pins.column };
 }
 
 /** The cell at a point of the room for cells. */

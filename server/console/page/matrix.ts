@@ -20,6 +20,7 @@ import {
   NO_BLOCKS,
   partOf,
   PARTS,
+  partWith,
   pinsOf,
   revealing,
   type Sight,
@@ -30,6 +31,7 @@ import { Heads } from './matrix-heads.js';
 import { type Drawn, paletteOf } from './paint.js';
 import { COLUMN, ROW, squaresOf } from './squares.js';
 import { makeTiles, type Tiles } from './tiles.js';
+import { useCurrent } from './use-current.js';
 import { countText } from './words.js';
 
 export interface MatrixProps {
@@ -131,10 +133,9 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
     [engine, subject, draw],
   );
 
-  useEffect(() => {
-    let isCurrent = true;
+  useCurrent([engine, subject, view, version, fetchBlocks], (isCurrent) => {
     void engine.ask({ kind: 'view', subject, view }).then(async (answer) => {
-      if (!isCurrent || answer.kind !== 'size') return;
+      if (!isCurrent() || answer.kind !== 'size') return;
       latest.current = { ...latest.current, size: answer.size };
       setSize(answer.size);
       setActive((at) => ({
@@ -143,10 +144,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
       }));
       await fetchBlocks(true);
     });
-    return () => {
-      isCurrent = false;
-    };
-  }, [engine, subject, view, version, fetchBlocks]);
+  });
 
   useEffect(
     () =>
@@ -157,22 +155,20 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
     [engine, subject, fetchBlocks],
   );
 
-  useEffect(() => {
+  useCurrent([engine, subject, active, size, counted, onCell], (isCurrent) => {
     if (size.lines === 0 || size.columns === 0) return undefined;
-    let isCurrent = true;
     const wait = setTimeout(() => {
       void engine.ask({ kind: 'cell', subject, line: active.line, column: active.column }).then((answer) => {
-        if (!isCurrent) return;
+        if (!isCurrent()) return;
         const found = answer.kind === 'cell' ? answer.cell : null;
         setCell(found);
         onCell(found);
       });
     }, 60);
     return () => {
-      isCurrent = false;
       clearTimeout(wait);
     };
-  }, [engine, subject, active, size, counted, onCell]);
+  });
 
   useLayoutEffect(() => {
     draw(true);
@@ -255,11 +251,7 @@ export function Matrix({ engine, subject, view, version, scopes, drawn, onView, 
       }}
     />`;
   };
-  const activePart = PARTS.find((part) => {
-    const isOver = part === 'over' || part === 'both';
-    const isBeside = part === 'beside' || part === 'both';
-    return isOver === active.line < pins.row && isBeside === active.column < pins.column;
-  });
+  const activePart = partWith(active, pins);
   const { names, wide, high } = sight.current;
   const sizes = {
     '--names': `${String(names)}px`,

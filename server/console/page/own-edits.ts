@@ -3,10 +3,11 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { EditedFile, PolicyDifference, Proofs } from '../worker/protocol.js';
 import { CopyButton, save } from './copies.js';
-import { html } from './html.js';
+import { ChangedCells } from './changed-cells.js';
+import { call, html } from './html.js';
 import type { Edits } from './state.js';
 import { type FilePatch, unifiedPatch } from './unified-patch.js';
-import { countText, grouped, plain } from './words.js';
+import { countText, plain } from './words.js';
 
 export interface OwnEditsProps {
   readonly edits: Edits;
@@ -20,30 +21,23 @@ export interface OwnEditsProps {
 }
 
 export function OwnEdits({
-  edits: { opened, draft, done },
+  edits: { opened, files, done },
   compared,
   proofs,
   onUndo,
   isFolded,
   onShow,
 }: OwnEditsProps): VNode | null {
-  const patches = useMemo(() => unifiedPatch(opened.files, draft.files), [opened, draft]);
+  const patches = useMemo(() => unifiedPatch(opened, files), [opened, files]);
   if (patches.length === 0) return null;
   const patch = patches.map((one) => one.patch).join('');
   const heading = `Your edits in ${countText(patches.length, 'file')}`;
   const inside = html`<div class="bar">
-      ${!isFolded && compared !== null && html`<span><span class="gained">${grouped(compared.cells.gained)} cells gained</span>, <span class="lost">${grouped(compared.cells.lost)} cells lost</span></span>`}
+      ${!isFolded && compared !== null && html`<${ChangedCells} ...${compared.cells} />`}
       ${!isFolded && onShow !== null && html`<button type="button" onClick=${onShow}>Show who gains and loses</button>`}
       <button type="button" disabled=${done.length === 0} onClick=${onUndo}>Undo the last edit</button>
       <${CopyButton} text=${patch} what="Copy the patch" />
-      <button
-        type="button"
-        onClick=${() => {
-          save('policy.patch', patch, 'text/x-diff');
-        }}
-      >
-        Save the patch
-      </button>
+      <button type="button" onClick=${call(save, 'policy.patch', patch, 'text/x-diff')}>Save the patch</button>
     </div>
     ${proofs !== null && html`<p class=${isBroken(proofs) ? 'bad' : 'good'} role="status">${brokenText(proofs)}</p>`}
     <p class="faint">

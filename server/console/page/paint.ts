@@ -17,15 +17,8 @@ export function paletteOf(element: Element): Palette {
     context.fillRect(0, 0, 1, 1);
     return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0] ?? 0;
   };
-  const [read, write, gained, lost, line, paper] = INKS.map(inkOf);
-  return {
-    read: read ?? 0,
-    write: write ?? 0,
-    gained: gained ?? 0,
-    lost: lost ?? 0,
-    line: line ?? 0,
-    paper: paper ?? 0,
-  };
+  const [read = 0, write = 0, gained = 0, lost = 0, line = 0, paper = 0] = INKS.map(inkOf);
+  return { read, write, gained, lost, line, paper };
 }
 
 /** The scopes that are drawn, by number. */

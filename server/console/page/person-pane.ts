@@ -1,17 +1,17 @@
 // One person: an icicle of namespaces with what is held there, and where each right comes from.
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { RegionUntil } from '../../authoring/held-until.js';
 import type { Facts } from '../worker/protocol.js';
 import { grantText } from './grant-text.js';
-import { whereText } from './changes-pane.js';
 import type { Engine } from './engine.js';
+import { TextField } from './fields.js';
 import { html } from './html.js';
 import { Icicle } from './icicle.js';
 import { drawnOf, ScopePicker } from './scope-picker.js';
 import { Table } from './table.js';
-import { TextField } from './text-field.js';
-import { instantText, plain } from './words.js';
+import { useCurrent } from './use-current.js';
+import { instantText, plain, whereText } from './words.js';
 
 export interface PersonPaneProps {
   readonly engine: Engine;
@@ -38,26 +38,25 @@ export function PersonPane({ engine, facts, version, at, who, onWho }: PersonPan
   const [choice, setChoice] = useState('');
   const asked = JSON.stringify([version, at, who]);
   const found = kept.to === asked ? kept : NOBODY;
-  useEffect(() => {
-    let isCurrent = true;
-    if (who === '') return undefined;
+  useCurrent([engine, version, at, who], (isCurrent) => {
+    if (who === '') return;
     void engine.ask({ kind: 'what-can', who, at }).then((answer) => {
-      if (!isCurrent) return;
+      if (!isCurrent()) return;
       if (answer.kind === 'regions') setFound({ ...answer, to: asked });
       else if (answer.kind === 'refused') setFound({ regions: [], note: answer.message, to: asked });
     });
-    return () => {
-      isCurrent = false;
-    };
-  }, [engine, version, at, who]);
+  });
   const drawn = new Set(drawnOf(facts.scopes, choice).map((i) => facts.scopes[i]));
   const soon = found.regions.filter(({ until }) => until !== null && until - at <= SOON);
   return html`<div class="panel">
     <div class="bar">
-      <label
-        >Person or identity
-        <${TextField} list="who" value=${who} placeholder="orcid:0000-0002-1825-0097" onValue=${onWho}
-      /></label>
+      <${TextField}
+        title="Person or identity"
+        list="who"
+        value=${who}
+        placeholder="orcid:0000-0002-1825-0097"
+        onValue=${onWho}
+      />
       <${WhoList} facts=${facts} />
       <span class="faint">at ${instantText(at)}</span>
     </div>

@@ -1,23 +1,23 @@
 // The playground: files on the left, questions on the right. The policy never leaves the page.
-import { render, type VNode } from 'preact';
+import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { View } from '../map/picture.js';
+import { CHANGES_VIEW, startView, type View } from '../map/picture.js';
 import type { AnyEdit, Facts, Proofs, TextFile, WhyQuestion } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
 import { ChecksPane } from './checks-pane.js';
-import { closeByEscape } from './close-opened.js';
 import { DecidePane } from './decide-pane.js';
 import type { EditorPosition } from './editor-host.js';
 import { FilePicker, FolderPicker } from './file-picker.js';
 import { FilesPane, type Spot } from './files-pane.js';
 import { save } from './copies.js';
-import { fieldValue, html } from './html.js';
-import { keepFocus } from './keep-focus.js';
+import { Choice } from './fields.js';
+import { call, html } from './html.js';
 import { MapPane } from './map-pane.js';
+import { mount, textIn } from './mount.js';
 import { readDrop } from './open-files.js';
 import { firstChange, OwnEdits } from './own-edits.js';
 import { PersonPane } from './person-pane.js';
-import { CHANGES_VIEW, type Edits, redo, setFile, setFiles, startEdits, startView, undo } from './state.js';
+import { type Edits, redo, setFile, setFiles, startEdits, undo } from './state.js';
 import { Seal } from './seal.js';
 import { TabList } from './tab-list.js';
 import { usePolicy } from './use-policy.js';
@@ -102,7 +102,7 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     if (typeof shared === 'string') await openSnapshot(file);
     else take(file.name, shared);
   };
-  const { files } = edits.draft;
+  const { files } = edits;
   const isEdited = edits.done.length > 0 || edits.undone.length > 0;
   const send = (): void => {
     sent.current = files;
@@ -139,13 +139,9 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     edits=${edits}
     compared=${compared}
     proofs=${proofs}
-    onUndo=${() => {
-      setEdits(undo(edits));
-    }}
+    onUndo=${call(setEdits, undo(edits))}
     isFolded=${tab === 'changes'}
-    onShow=${() => {
-      setTab('changes');
-    }}
+    onShow=${call(setTab, 'changes')}
   />`;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return html`<div
@@ -164,42 +160,25 @@ function Playground({ examples, script }: { readonly examples: readonly Example[
     <a class="skip" href="#answers">Skip to the answers</a>
     <header>
       <h1>Bailiwick playground</h1>
-      <label
-        >Policy
-        <select
-          value=${name}
-          onChange=${(event: Event) => {
-            const chosen = examples.find((example) => example.name === fieldValue(event));
-            if (chosen !== undefined) open(chosen);
-          }}
-        >
-          ${examples.some((example) => example.name === name) ? null : html`<option>${name}</option>`}${examples.map((example) => html`<option key=${example.name}>${example.name}</option>`)}
-        </select></label
+      <${Choice}
+        title="Policy"
+        value=${name}
+        of=${examples.map((example) => example.name)}
+        onValue=${(wanted: string) => {
+          const chosen = examples.find((example) => example.name === wanted);
+          if (chosen !== undefined) open(chosen);
+        }}
       >
+        ${examples.some((example) => example.name === name) ? null : html`<option value=${name}>${name}</option>`}
+      <//>
       <${FolderPicker}
         text="Open a folder"
         onFolder=${(read: readonly TextFile[] | string) => {
           take('opened folder', read);
         }}
       />
-      <button
-        type="button"
-        disabled=${edits.done.length === 0}
-        onClick=${() => {
-          setEdits(undo(edits));
-        }}
-      >
-        Undo
-      </button>
-      <button
-        type="button"
-        disabled=${edits.undone.length === 0}
-        onClick=${() => {
-          setEdits(redo(edits));
-        }}
-      >
-        Redo
-      </button>
+      <button type="button" disabled=${edits.done.length === 0} onClick=${call(setEdits, undo(edits))}>Undo</button>
+      <button type="button" disabled=${edits.undone.length === 0} onClick=${call(setEdits, redo(edits))}>Redo</button>
       <button
         type="button"
         onClick=${() => {
@@ -335,16 +314,4 @@ function examplesIn(own: string, shipped: string): readonly Example[] {
   return put === null ? examples : [put, ...examples];
 }
 
-const [root, script, shipped, own] = ['page', 'engine', 'examples', 'own'].map((id) => document.getElementById(id));
-if (root !== null && root !== undefined) {
-  root.replaceChildren();
-  keepFocus(root);
-  closeByEscape(root);
-  render(
-    html`<${Playground}
-      script=${script?.textContent ?? ''}
-      examples=${examplesIn(own?.textContent ?? '<', shipped?.textContent ?? '[]')}
-    />`,
-    root,
-  );
-}
+mount(html`<${Playground} script=${textIn('engine')} examples=${examplesIn(textIn('own'), textIn('examples'))} />`);

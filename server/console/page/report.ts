@@ -1,15 +1,15 @@
 // A report of a comparison: one file that needs nothing else. The rows stand in the page; the picture is made of them alone.
-import { render, type VNode } from 'preact';
+import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type ChangeMap, type DiffRow, makeChangeMap } from '../../../engine/compiler.js';
 import { type Instant, instantOf } from '../../../engine/index.js';
-import { makePicture, type Picture, type View } from '../map/picture.js';
+import { CHANGES_VIEW, makePicture, type Picture, type View } from '../map/picture.js';
 import { changeDetail } from '../worker/cell-detail.js';
 import type { PolicyDifference, WorkerAnswer } from '../worker/protocol.js';
 import { ChangesPane } from './changes-pane.js';
-import { closeByEscape } from './close-opened.js';
 import type { Engine } from './engine.js';
 import { html } from './html.js';
+import { mount, textIn } from './mount.js';
 import { plain } from './words.js';
 
 interface Digests {
@@ -42,19 +42,10 @@ function toRow(row: WrittenRow): DiffRow {
   return { ...row, from: at(row.from), until: at(row.until) };
 }
 
-const VIEW: View = {
-  grouping: 'identities',
-  at: null,
-  rows: { all: true, but: [] },
-  columns: { all: true, but: [] },
-  searchRows: '',
-  searchColumns: '',
-};
-
 function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
   const cast = { identities: map.identities, roles: [], people: [] };
   const ground = { nodes: map.nodes, cast, layers: 2, scopes: map.scopes, tallies: map.tallies };
-  let picture: Picture = makePicture(ground, VIEW, null);
+  let picture: Picture = makePicture(ground, CHANGES_VIEW, null);
   const answer = (ask: Parameters<Engine['ask']>[0]): WorkerAnswer => {
     switch (ask.kind) {
       case 'view':
@@ -64,8 +55,6 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
         return { kind: 'shown', shown: picture.show(ask.frame) };
       case 'table':
         return { kind: 'cells', ...picture.held(50_000) };
-      case 'find':
-        return { kind: 'found', line: picture.lineOf(ask.path) };
       case 'cell':
         return { kind: 'cell', cell: changeDetail({ picture, line: ask.line, column: ask.column, rows }) };
       default:
@@ -76,7 +65,7 @@ function engineOf(map: ChangeMap, rows: readonly DiffRow[]): Engine {
 }
 
 function Report({ written }: { readonly written: Written }): VNode {
-  const [view, setView] = useState<View>(VIEW);
+  const [view, setView] = useState<View>(CHANGES_VIEW);
   const { compared, map, engine } = useMemo(() => {
     const [gained, lost] = [written.gained.map(toRow), written.lost.map(toRow)];
     const made = makeChangeMap(gained, lost);
@@ -110,9 +99,4 @@ function Report({ written }: { readonly written: Written }): VNode {
   </div>`;
 }
 
-const [data, root] = [document.getElementById('report'), document.getElementById('page')];
-if (data !== null && root !== null) {
-  root.replaceChildren();
-  closeByEscape(root);
-  render(html`<${Report} written=${JSON.parse(data.textContent) as Written} />`, root);
-}
+mount(html`<${Report} written=${JSON.parse(textIn('report')) as Written} />`);

@@ -1,7 +1,8 @@
 // Which scopes the squares of a cell stand for, and the key to them.
 import type { VNode } from 'preact';
 import type { ScopeName } from '../../../engine/index.js';
-import { fieldValue, html } from './html.js';
+import { Choice } from './fields.js';
+import { html } from './html.js';
 import type { Drawn } from './paint.js';
 import { squaresOf } from './squares.js';
 import { familiesOf } from './words.js';
@@ -18,36 +19,26 @@ export function drawnOf(scopes: readonly ScopeName[], value: string): Drawn {
 }
 
 export function ScopePicker({ scopes, value, onChange }: ScopePickerProps): VNode {
-  return html`<label
-    >Scopes
-    <select
-      value=${value}
-      onChange=${(event: Event) => {
-        onChange(fieldValue(event));
-      }}
-    >
-      <option value="">every scope</option>
-      ${familiesOf(scopes).map(
-        (family) =>
-          html`<optgroup key=${family} label=${family}>
-            <option value=${family}>${family}: every action</option>
-            ${scopes.filter((scope) => scope.startsWith(`${family}:`)).map((scope) => html`<option key=${scope} value=${scope}>${scope}</option>`)}
-          </optgroup>`,
-      )}
-    </select>
-  </label>`;
+  return html`<${Choice} title="Scopes" value=${value} onValue=${onChange}>
+    <option value="">every scope</option>
+    ${familiesOf(scopes).map(
+      (family) =>
+        html`<optgroup key=${family} label=${family}>
+          <option value=${family}>${family}: every action</option>
+          ${scopes.filter((scope) => scope.startsWith(`${family}:`)).map((scope) => html`<option key=${scope} value=${scope}>${scope}</option>`)}
+        </optgroup>`,
+    )}
+  <//>`;
 }
 
-/** What the squares of a cell mean, from left to right. */
-export function Key({
-  scopes,
-  drawn,
-  changes,
-}: {
+export interface KeyProps {
   readonly scopes: readonly ScopeName[];
   readonly drawn: Drawn;
   readonly changes: boolean;
-}): VNode {
+}
+
+/** What the squares of a cell mean, from left to right. */
+export function Key({ scopes, drawn, changes }: KeyProps): VNode {
   const shown = drawn.flatMap((i) => scopes[i] ?? []);
   const { heads } = squaresOf(shown);
   const inks = changes

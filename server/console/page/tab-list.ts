@@ -1,6 +1,6 @@
 // Tabs as keyboards know them: one of them is in the order of Tab, arrows go to the others.
 import type { VNode } from 'preact';
-import { html } from './html.js';
+import { call, html } from './html.js';
 
 export interface TabListProps<Tab extends string> {
   readonly tabs: readonly (readonly [tab: Tab, title: string])[];
@@ -36,9 +36,7 @@ export function TabList<Tab extends string>({ tabs, tab, label, onTab }: TabList
           tabindex=${tab === key ? '0' : '-1'}
           aria-selected=${String(tab === key)}
           aria-controls="pane"
-          onClick=${() => {
-            onTab(key);
-          }}
+          onClick=${call(onTab, key)}
         >
           ${title}
         </button>`,

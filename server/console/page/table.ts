@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { csvText, pastedText } from '../../authoring/csv-text.js';
 import { CopyButton, save } from './copies.js';
-import { html } from './html.js';
+import { call, html } from './html.js';
 import { countText, plain } from './words.js';
 
 export interface TableProps {
@@ -72,9 +72,7 @@ export function Table({ name, heads, rows, json, act, chosen, isBad, tools, kind
                       type="button"
                       aria-label=${plain(act.nameOf?.(i) ?? `${act.text} ${row[0] ?? ''}`)}
                       aria-expanded=${chosen === undefined ? undefined : String(i === chosen)}
-                      onClick=${() => {
-                        act.onRow(i);
-                      }}
+                      onClick=${call(act.onRow, i)}
                     >
                       ${act.text}
                     </button>

@@ -27,10 +27,7 @@ interface PolicyState {
   readonly read: (kind: 'open' | 'edit', files: readonly TextFile[]) => void;
 }
 
-interface Known extends Pick<
-  PolicyState,
-  'compiled' | 'opened' | 'diagnostics' | 'facts' | 'proofs' | 'compared' | 'version' | 'fault'
-> {
+interface Known extends Omit<PolicyState, 'engine' | 'working' | 'openSnapshot' | 'read'> {
   /** Which reading `diagnostics` and `proofs` are all about. */
   readonly proved: number;
 }

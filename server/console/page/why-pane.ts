@@ -1,14 +1,15 @@
 // Why a request is allowed or denied, step by step, and which edits of the policy would change that.
 import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { formatInstant, instantOf } from '../../../engine/index.js';
 import type { AnyEdit, Explained, Facts, NamedHolder, Proposed, WhyQuestion } from '../worker/protocol.js';
 import { grantText } from './grant-text.js';
 import type { Engine } from './engine.js';
-import { fieldValue, html } from './html.js';
+import { Choice, TextField } from './fields.js';
+import { call, html } from './html.js';
 import { WhoList } from './person-pane.js';
 import { Table } from './table.js';
-import { TextField } from './text-field.js';
+import { useCurrent } from './use-current.js';
 import { countText, grouped, instantText, plain } from './words.js';
 
 export interface WhyPaneProps {
@@ -46,15 +47,14 @@ export function WhyPane(props: WhyPaneProps): VNode {
   const say = (more: Partial<Answered>): void => {
     setKept((before) => ({ ...(before.to === asked ? before : UNANSWERED), ...more, to: asked }));
   };
-  useEffect(() => {
-    let isCurrent = true;
-    if (namespace === '') return undefined;
+  useCurrent([engine, version, at, who, scope, namespace], (isCurrent) => {
+    if (namespace === '') return;
     // Between two of its steps the engine answers what else is asked, and a new question ends it.
     const propose = async (): Promise<void> => {
       let isDone = false;
       while (!isDone) {
         const answer = await engine.ask({ kind: 'edits', question: { who, scope, namespace, at } });
-        if (!isCurrent || answer.kind !== 'proposed') return;
+        if (!isCurrent() || answer.kind !== 'proposed') return;
         say({ proposed: answer.proposed });
         isDone = answer.proposed.edits.length === answer.proposed.of;
       }
@@ -62,22 +62,19 @@ export function WhyPane(props: WhyPaneProps): VNode {
     const ask = async (): Promise<void> => {
       if (who !== '') {
         const answer = await engine.ask({ kind: 'explain', question: { who, scope, namespace, at } });
-        if (!isCurrent) return;
+        if (!isCurrent()) return;
         if (answer.kind === 'explained') say({ explained: answer.explained, note: answer.note });
         else if (answer.kind === 'refused') say({ note: answer.message });
       }
       const held = await engine.ask({ kind: 'who-can', scope, namespace, at });
-      if (!isCurrent) return;
+      if (!isCurrent()) return;
       if (held.kind === 'holders') say({ holders: held.holders, ...(who === '' ? { note: held.note } : {}) });
       else if (held.kind === 'refused') say({ note: held.message });
       // Last, since it takes longest.
       if (who !== '') await propose();
     };
     void ask();
-    return () => {
-      isCurrent = false;
-    };
-  }, [engine, version, at, who, scope, namespace]);
+  });
   const field =
     (name: keyof WhyQuestion) =>
     (value: string): void => {
@@ -85,22 +82,17 @@ export function WhyPane(props: WhyPaneProps): VNode {
     };
   return html`<div class="panel">
     <div class="bar">
-      <label>May <${TextField} list="who" value=${who} placeholder="anybody" onValue=${field('who')} /></label
-      ><${WhoList} facts=${facts} />
-      <label
-        >do
-        <select
-          value=${scope}
-          onChange=${(event: Event) => {
-            field('scope')(fieldValue(event));
-          }}
-        >
-          ${facts.scopes.map((one) => html`<option key=${one}>${one}</option>`)}
-        </select></label
-      >
-      <label
-        >at <${TextField} list="where" value=${namespace} placeholder="/labs/optics" onValue=${field('namespace')}
-      /></label>
+      <${TextField} title="May" list="who" value=${who} placeholder="anybody" onValue=${field('who')} /><${WhoList}
+        facts=${facts}
+      />
+      <${Choice} title="do" value=${scope} of=${facts.scopes} onValue=${field('scope')} />
+      <${TextField}
+        title="at"
+        list="where"
+        value=${namespace}
+        placeholder="/labs/optics"
+        onValue=${field('namespace')}
+      />
       <datalist id="where">
         ${facts.namespaces.slice(0, 2000).map((path) => html`<option key=${path} value=${path}></option>`)}
       </datalist>
@@ -177,7 +169,7 @@ function Answer({ explained, proposed, onApply, onNote }: AnswerProps): VNode {
       ${proposed?.edits.map(
         (edit, i) =>
           html`<li key=${i}>
-            ${plain(edit.text)}${' '}${typeof onApply !== 'string' && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${() => void apply(edit)}>Apply</button>`}
+            ${plain(edit.text)}${' '}${typeof onApply !== 'string' && isOfFiles(edit) && html`<button type="button" aria-label=${plain(`Apply: ${edit.text}`)} onClick=${call(apply, edit)}>Apply</button>`}
             <div class="faint">${effectText(edit)}</div>
           </li>`,
       )}

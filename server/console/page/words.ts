@@ -29,7 +29,7 @@ export function namesText(names: readonly string[]): string {
 const SHOWN = 8;
 
 /** All, some (3 of 41) or none. */
-export function partText(count: number, of: number): string {
+function partText(count: number, of: number): string {
   if (count === 0) return 'none';
   return count === of ? 'all' : `some (${grouped(count)} of ${grouped(of)})`;
 }
@@ -37,4 +37,21 @@ export function partText(count: number, of: number): string {
 /** The families of scopes, in their order. */
 export function familiesOf(scopes: readonly string[]): readonly string[] {
   return [...new Set(scopes.map((scope) => scope.slice(0, scope.indexOf(':'))))];
+}
+
+/** `scope all, scope some (3 of 41)` for those that are held at all. */
+export function heldTexts(scopes: readonly string[], counts: readonly number[], of: number): readonly string[] {
+  return scopes.flatMap((scope, i) => ((counts[i] ?? 0) > 0 ? [`${scope} ${partText(counts[i] ?? 0, of)}`] : []));
+}
+
+interface Where {
+  readonly namespace: string;
+  readonly extent: 'exact' | 'below' | 'subtree';
+  readonly except?: readonly string[];
+}
+
+export function whereText({ namespace, extent, except = [] }: Where): string {
+  const place =
+    extent === 'exact' ? `${namespace} itself` : extent === 'below' ? `below ${namespace}` : `${namespace} and below`;
+  return except.length === 0 ? place : `${place} without ${except.join(', ')}`;
 }

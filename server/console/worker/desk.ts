@@ -49,25 +49,23 @@ export function makeDesk(onProgress: Progress): Desk {
   const onPhase = (doing: string): void => {
     onProgress(doing, 0);
   };
+  const take = (opened: OpenPolicy | null, isFirst: boolean): void => {
+    if (opened !== null) [now, compared] = [opened, null];
+    if (isFirst) first = opened;
+    else first ??= opened;
+  };
   const read = (ask: Extract<Ask, { readonly kind: 'open' | 'edit' }>): Checked => {
     const reading = openFiles(ask.files, reader, onPhase);
     names = reading.names;
-    if (reading.open !== null) {
-      now = reading.open;
-      compared = null;
-    }
-    if (ask.kind === 'open') first = reading.open;
-    else first ??= reading.open;
-    return toChecked(reading);
+    take(reading.open, ask.kind === 'open');
+    const { diagnostics, open } = reading;
+    return { diagnostics, facts: open === null ? null : factsOf(open) };
   };
   const readSnapshot = (ask: Extract<Ask, { readonly kind: 'open-snapshot' }>): WorkerAnswer => {
     onProgress('reading', 0);
     const opened = openSnapshot(ask.bytes);
     if (typeof opened === 'string') return refused(opened);
-    now = opened;
-    compared = null;
-    if (ask.as === 'opened') first = opened;
-    else first ??= opened;
+    take(opened, ask.as === 'opened');
     return { kind: 'opened', snapshot: opened.policy.digest, facts: factsOf(opened) };
   };
   const diff = (): DiffReport | null => {
@@ -80,24 +78,12 @@ export function makeDesk(onProgress: Progress): Desk {
   const ground = (subject: Subject, open: OpenPolicy): PictureGround => {
     if (subject === 'rights') {
       const { map } = open;
-      return {
-        nodes: map.nodes,
-        cast: castOf(open),
-        layers: 1,
-        scopes: map.scopes,
-        tallies: (identities, at) => [map.tally(identities, at)],
-        count: map.count,
-      };
+      const tallies: PictureGround['tallies'] = (identities, at) => [map.tally(identities, at)];
+      return { nodes: map.nodes, cast: castOf(open), layers: 1, scopes: map.scopes, tallies, count: map.count };
     }
     const report = diff();
-    const map = makeChangeMap(report?.gained ?? [], report?.lost ?? []);
-    return {
-      nodes: map.nodes,
-      cast: changedCast(open, map.identities),
-      layers: 2,
-      scopes: map.scopes,
-      tallies: map.tallies,
-    };
+    const { nodes, identities, scopes, tallies } = makeChangeMap(report?.gained ?? [], report?.lost ?? []);
+    return { nodes, cast: changedCast(open, identities), layers: 2, scopes, tallies };
   };
 
   let proposing: Proposing | null = null;
@@ -117,10 +103,7 @@ export function makeDesk(onProgress: Progress): Desk {
     if (ask.kind === 'prove')
       return { kind: 'proved', ...proveFiles({ files: ask.files, at: instantOf(ask.at) }, reader, onPhase) };
     if (ask.kind === 'complete')
-      return {
-        kind: 'choices',
-        choices: choicesAt({ names: names(), set: now?.set ?? null }, ask),
-      };
+      return { kind: 'choices', choices: choicesAt({ names: names(), set: now?.set ?? null }, ask) };
     if (ask.kind === 'open-snapshot') return readSnapshot(ask);
     if (now === null) return refused('the files have mistakes: correct them first');
     switch (ask.kind) {
@@ -132,13 +115,11 @@ export function makeDesk(onProgress: Progress): Desk {
       }
       case 'frame':
       case 'cell':
-      case 'table':
-      case 'find': {
+      case 'table': {
         const known = pictures.get(ask.subject);
         if (known === undefined) return refused('nothing is shown yet');
         if (ask.kind === 'frame') return { kind: 'shown', shown: known.picture.show(ask.frame) };
         if (ask.kind === 'table') return { kind: 'cells', ...known.picture.held(MOST_CELLS) };
-        if (ask.kind === 'find') return { kind: 'found', line: known.picture.lineOf(ask.path) };
         const report = ask.subject === 'changes' ? diff() : null;
         return { kind: 'cell', cell: cellDetail(now, { ...known, line: ask.line, column: ask.column, report }) };
       }
@@ -226,17 +207,11 @@ function changedCast(open: OpenPolicy, identities: readonly string[]): Cast {
   };
 }
 
-function toChecked({ diagnostics, open }: Pick<Reading, 'diagnostics' | 'open'>): Checked {
-  return { diagnostics, facts: open === null ? null : factsOf(open) };
-}
-
-function factsOf({ set, policy, map }: OpenPolicy): Facts {
+function factsOf({ set, map }: OpenPolicy): Facts {
   return {
-    ...{ name: policy.name, counts: policy.counts },
     instants: map.instants,
     identities: map.identities,
     people: (set?.people ?? []).map(({ name }) => name),
-    roles: map.roles.map(({ name }) => name),
     namespaces: map.nodes.paths,
     scopes: map.scopes,
   };

@@ -23,18 +23,9 @@ import { type Instant, InvariantError, loadSnapshot, type Policy } from '../../.
 import type { Proofs, TextFile } from './protocol.js';
 
 /** What questions are answered from. */
-export type OpenPolicy = OpenFiles | OpenSnapshot;
-
-export interface OpenFiles extends OpenBase {
-  readonly set: PolicySet;
-}
-
-/** It has neither people nor tests nor guardrails. */
-export interface OpenSnapshot extends OpenBase {
-  readonly set: null;
-}
-
-interface OpenBase {
+export interface OpenPolicy {
+  /** Null of a snapshot, which has neither people nor tests nor guardrails. */
+  readonly set: PolicySet | null;
   /** A draft of files has no digests. */
   readonly policy: Policy;
   /** Both are empty of a snapshot. */
@@ -47,7 +38,7 @@ export interface Reading {
   readonly diagnostics: readonly Diagnostic[];
   readonly names: PolicyReading['names'];
   /** Null if a mistake is an error. */
-  readonly open: OpenFiles | null;
+  readonly open: OpenPolicy | null;
 }
 
 type Phase = (doing: string) => void;
@@ -108,16 +99,16 @@ export function proveFiles(
   return {
     diagnostics,
     proofs: {
-      ...{ snapshot: policy.digest, decisions: policy.decisions },
+      snapshot: policy.digest,
       tests: { passed: tests.passed, failures: tests.failures },
       guardrails: {
         held: guardrails.held,
         violations: guardrails.violations.map(({ guardrail, requires, file, line, witnesses, repair }) => ({
-          ...{ guardrail, requires, file, line, repair },
-          witnesses: witnesses.map((one) => ({
-            text: `${one.identities.join(', ')} at ${one.namespace}${one.extent === 'exact' ? '' : ' and below'}: ${one.scopes.join(', ')}`,
-            grants: one.grants,
-          })),
+          ...{ guardrail, requires, file, line, repair: repair.map(({ id }) => id) },
+          witnesses: witnesses.map(
+            (one) =>
+              `${one.identities.join(', ')} at ${one.namespace}${one.extent === 'exact' ? '' : ' and below'}: ${one.scopes.join(', ')}`,
+          ),
         })),
       },
     },
@@ -125,7 +116,7 @@ export function proveFiles(
 }
 
 /** The compiled policy in these bytes, or why it is none. It is verified as a gateway verifies it. */
-export function openSnapshot(bytes: Uint8Array): OpenSnapshot | string {
+export function openSnapshot(bytes: Uint8Array): OpenPolicy | string {
   const loaded = loadSnapshot(bytes);
   if (!loaded.ok) return loaded.fault.message;
   const { policy } = loaded;

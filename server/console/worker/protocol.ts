@@ -65,7 +65,6 @@ export type Ask =
   | { readonly kind: 'cell'; readonly subject: Subject; readonly line: number; readonly column: number }
   /** Every cell of the picture in which something is held, as far as the picture is opened. */
   | { readonly kind: 'table'; readonly subject: Subject }
-  | { readonly kind: 'find'; readonly subject: Subject; readonly path: string }
   | { readonly kind: 'who-can'; readonly scope: string; readonly namespace: string; readonly at: number }
   | { readonly kind: 'what-can'; readonly who: string; readonly at: number }
   /** Requests, one a line, as `bailiwick decide` takes them. */
@@ -82,37 +81,24 @@ interface Violation {
   readonly requires: string;
   readonly file: string | null;
   readonly line: number | null;
-  readonly witnesses: readonly { readonly text: string; readonly grants: readonly GrantPlace[] }[];
-  readonly repair: readonly GrantPlace[];
-}
-
-export interface GrantPlace {
-  readonly id: string;
-  readonly file?: string;
-  readonly line?: number;
+  /** Who holds what against it. */
+  readonly witnesses: readonly string[];
+  /** Ids of grants without which it would hold. */
+  readonly repair: readonly string[];
 }
 
 /** What a policy is, once it has no mistakes. */
 export interface Facts {
-  readonly name: string;
   readonly instants: readonly number[];
   readonly identities: readonly string[];
   readonly people: readonly string[];
-  readonly roles: readonly string[];
   readonly namespaces: readonly string[];
   readonly scopes: readonly ScopeName[];
-  readonly counts: {
-    readonly identities: number;
-    readonly roles: number;
-    readonly grants: number;
-    readonly namespaces: number;
-  };
 }
 
 /** What takes longer to say of it. */
 export interface Proofs {
   readonly snapshot: string;
-  readonly decisions: string;
   readonly tests: { readonly passed: number; readonly failures: readonly PolicyTestFailure[] };
   readonly guardrails: { readonly held: number; readonly violations: readonly Violation[] };
 }
@@ -152,7 +138,6 @@ export type AnyEdit = ProvedEdit<Edit | ClosingEdit>;
 
 export interface Explained {
   readonly decision: 'allow' | 'deny';
-  readonly step?: string;
   readonly steps: readonly ExplainedStep[];
   readonly grants: readonly HeldGrant[];
   /** Why no edit would turn it round. */
@@ -191,7 +176,6 @@ export type WorkerAnswer =
   /** Null while its column is being counted. */
   | { readonly kind: 'cell'; readonly cell: CellDetail | null }
   | { readonly kind: 'cells'; readonly cells: readonly CellCount[]; readonly isWhole: boolean }
-  | { readonly kind: 'found'; readonly line: number }
   | { readonly kind: 'holders'; readonly holders: readonly NamedHolder[]; readonly note: string | null }
   | { readonly kind: 'decided'; readonly answers: readonly LineAnswer[] }
   | { readonly kind: 'regions'; readonly regions: readonly RegionUntil[]; readonly note: string | null }

@@ -1,6 +1,7 @@
 // The schemas of an API's description. A schema with a title is shown once, under that title, and everything else
 // refers to it.
 import type { JsonSchema } from '../../api/schema.js';
+import { isObject } from '../../json/strict-json.js';
 
 const PLACE = '#/components/schemas/';
 
@@ -26,12 +27,12 @@ export function makeComponents(): SchemaComponents {
 
   /** The schema with references in place of named schemas. Its `$defs` become components as well. */
   const within = ({ $defs, ...schema }: JsonSchema, outer: ReadonlyMap<string, string>): JsonSchema => {
-    const definitions = Object.entries(isSchema($defs) ? $defs : {});
+    const definitions = Object.entries(isObject($defs) ? $defs : {});
     const names = new Map([...outer, ...definitions.map(([name, one]) => [`#/$defs/${name}`, titleOf(one)] as const)]);
-    for (const [, one] of definitions) if (isSchema(one)) refer(one, names);
+    for (const [, one] of definitions) if (isObject(one)) refer(one, names);
     const entries = Object.entries(schema).map(([key, value]): readonly [string, unknown] => {
       if (key === '$ref' && typeof value === 'string') return [key, PLACE + (names.get(value) ?? value)];
-      if (MAPS.has(key) && isSchema(value)) return [key, eachOf(value, names)];
+      if (MAPS.has(key) && isObject(value)) return [key, eachOf(value, names)];
       if (KEYWORDS.has(key)) return [key, inKeyword(value, names)];
       return [key, value];
     });
@@ -40,12 +41,12 @@ export function makeComponents(): SchemaComponents {
 
   const eachOf = (schemas: JsonSchema, names: ReadonlyMap<string, string>): JsonSchema =>
     Object.fromEntries(
-      Object.entries(schemas).map(([name, one]) => [name, isSchema(one) ? refer(one, names) : one] as const),
+      Object.entries(schemas).map(([name, one]) => [name, isObject(one) ? refer(one, names) : one] as const),
     );
 
   const inKeyword = (value: unknown, names: ReadonlyMap<string, string>): unknown => {
-    if (Array.isArray(value)) return value.map((one: unknown) => (isSchema(one) ? refer(one, names) : one));
-    return isSchema(value) ? refer(value, names) : value;
+    if (Array.isArray(value)) return value.map((one: unknown) => (isObject(one) ? refer(one, names) : one));
+    return isObject(value) ? refer(value, names) : value;
   };
 
   return {
@@ -62,11 +63,7 @@ const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
 /** The keywords that contain schemas. */
 const KEYWORDS: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'not', 'additionalProperties']);
 
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function titleOf(schema: unknown): string {
-  if (isSchema(schema) && typeof schema['title'] === 'string') return schema['title'];
+  if (isObject(schema) && typeof schema['title'] === 'string') return schema['title'];
   throw new Error('a definition without a title');
 }

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import { PROBLEM_SCHEMA } from '../../api/answer-schemas.js';
 import { programVersion } from '../../lib/version.js';
-import type { Route } from '../route.js';
+import type { NamedHeader, Route } from '../route.js';
 import type { ApiDescription, DescribedOperation, Parameter, Response, SchemaReference } from './description.js';
 import { makeComponents, type SchemaComponents } from './components.js';
 import { type DescribedRefusal, refusalsOf } from './refusals.js';
@@ -125,26 +125,14 @@ function parametersOf(route: Route): DescribedOperation['parameters'] {
       example,
     }),
   );
-  const headers = (input.headers ?? []).map((name): Parameter => ({
-    in: 'header',
-    required: true,
-    ...REQUEST_HEADERS[name],
-  }));
-  const optional = (input.optional ?? []).map((name): Parameter => ({
-    in: 'header',
-    required: false,
-    ...REQUEST_HEADERS[name],
-  }));
+  const header =
+    (required: boolean) =>
+    (name: NamedHeader): Parameter => ({ in: 'header', required, ...REQUEST_HEADERS[name] });
   const streamed = route.output[200]?.streams === undefined ? [] : [LAST_EVENT_ID];
   const known = isConditional(route) ? [{ in: 'header' as const, required: false, ...IF_NONE_MATCH }] : [];
   return [
-    ...parts,
-    ...query,
-    ...headers,
-    ...optional,
-    ...known,
-    ...streamed,
-    { $ref: '#/components/parameters/X-Request-Id' },
+    ...[...parts, ...query, ...(input.headers ?? []).map(header(true)), ...(input.optional ?? []).map(header(false))],
+    ...[...known, ...streamed, { $ref: '#/components/parameters/X-Request-Id' }],
   ];
 }
 
@@ -163,20 +151,11 @@ function isConditional({ method, output }: Route): boolean {
 }
 
 function bodyOf({ input: { body, upload } }: Route, { schemas }: Components): Pick<DescribedOperation, 'requestBody'> {
-  if (upload !== undefined) {
-    const content = { schema: schemas.refer(upload.schema), example: upload.example };
-    return {
-      requestBody: { required: true, content: Object.fromEntries(upload.types.map((type) => [type, content])) },
-    };
-  }
-  if (body === undefined) return {};
-  const content = { schema: schemas.refer(body.shape.document), example: body.example };
-  return {
-    requestBody: {
-      required: body.optional !== true,
-      content: Object.fromEntries(body.types.map((type) => [type, content])),
-    },
-  };
+  const taken = upload ?? body;
+  if (taken === undefined) return {};
+  const schema = schemas.refer('shape' in taken ? taken.shape.document : taken.schema);
+  const content = Object.fromEntries(taken.types.map((type) => [type, { schema, example: taken.example }]));
+  return { requestBody: { required: !('optional' in taken && taken.optional), content } };
 }
 
 function answersOf(route: Route, { schemas, refusal }: Components): DescribedOperation['responses'] {

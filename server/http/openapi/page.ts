@@ -1,5 +1,6 @@
 // The API's description as a page: a reader of /docs sees what a program reads at /openapi.json, in the same order.
 import type { JsonSchema } from '../../api/schema.js';
+import { memberOf } from '../../json/strict-json.js';
 import { PROBLEMS_PATH } from '../../problem.js';
 import { escapeHtml, htmlPage, toHtml } from '../html.js';
 import { curlCommand } from './curl.js';
@@ -219,12 +220,6 @@ function codesOf(schema: JsonSchema | undefined): readonly string[] {
   const properties = memberOf(schema, 'properties');
   const codes = memberOf(memberOf(properties, 'code'), 'enum');
   return Array.isArray(codes) ? codes.map(String) : [];
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 function nameOf({ $ref }: SchemaReference): string {

@@ -1,5 +1,6 @@
 // Schemas as shown on the page: a line for each member, with links to other named shapes.
 import type { JsonSchema } from '../../api/schema.js';
+import { isObject } from '../../json/strict-json.js';
 import { escapeHtml, toHtml } from '../html.js';
 
 /** One named shape. */
@@ -7,10 +8,10 @@ export function schemaArticle(name: string, schema: JsonSchema): string {
   const { description, properties, required } = schema;
   const about = typeof description === 'string' ? `<p>${toHtml(description)}</p>` : '';
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
-  const members = isSchema(properties)
+  const members = isObject(properties)
     ? Object.entries(properties).map(([key, one]) => memberLine(`${key}${needed.includes(key) ? '' : '?'}`, one))
     : [];
-  const others = isSchema(schema['additionalProperties'])
+  const others = isObject(schema['additionalProperties'])
     ? [memberLine('any other', schema['additionalProperties'])]
     : [];
   const lines = [...members, ...others];
@@ -23,13 +24,13 @@ ${lines.length === 0 ? `<p>${typeText({ ...schema, title: undefined })}</p>` : `
 
 function memberLine(name: string, schema: unknown): string {
   const about =
-    isSchema(schema) && typeof schema['description'] === 'string' ? ` ${toHtml(schema['description'])}` : '';
+    isObject(schema) && typeof schema['description'] === 'string' ? ` ${toHtml(schema['description'])}` : '';
   return `<dt><code>${escapeHtml(name)}</code></dt><dd>${typeText(schema)}${about}</dd>`;
 }
 
 /** What a value may be, in a few words. */
 export function typeText(schema: unknown): string {
-  if (!isSchema(schema)) return 'anything';
+  if (!isObject(schema)) return 'anything';
   const { $ref, anyOf, type, items, properties, additionalProperties } = schema;
   if (typeof $ref === 'string') {
     const name = $ref.slice($ref.lastIndexOf('/') + 1);
@@ -43,12 +44,12 @@ export function typeText(schema: unknown): string {
     .map((one) => {
       if (one === 'array') return `list of ${typeText(items)}`;
       if (one !== 'object') return typeof one === 'string' ? one + limitsOf(schema) : 'anything';
-      if (isSchema(properties)) {
+      if (isObject(properties)) {
         return `{ ${Object.entries(properties)
           .map(([key, member]) => `${code(key)}: ${typeText(member)}`)
           .join(', ')} }`;
       }
-      return isSchema(additionalProperties) ? `object of ${typeText(additionalProperties)}` : 'object';
+      return isObject(additionalProperties) ? `object of ${typeText(additionalProperties)}` : 'object';
     })
     .join(' or ');
 }
@@ -61,8 +62,4 @@ function limitsOf({ minimum, maximum, pattern }: JsonSchema): string {
 
 function code(text: string): string {
   return `<code>${escapeHtml(text)}</code>`;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

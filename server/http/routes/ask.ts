@@ -1,7 +1,6 @@
 // POST /api/v1/explain, /who-can, /what-can and /visible: what other actors may do, for keys that may ask about them
 // (docs/asking.md). Explanations and lists are proved on a thread; questions that the key may not ask never get there.
 import {
-  canonicalize,
   carriedNames,
   carriesAll,
   decideRaw,
@@ -11,9 +10,7 @@ import {
   formatInstant,
   isScopeName,
   makeIdentity,
-  type NamespacePath,
   parseIdentity,
-  pathFaultText,
   type Policy,
   resolveActor,
   type ScopeName,
@@ -28,25 +25,27 @@ import {
   partsWithin,
   seeWithin,
 } from '../../asking/about-others.js';
-import { DECIDE_SHAPE, meantText, readAccessQuestions, readSubject } from '../../api/ask-schema.js';
+import { readAccessQuestions, readSubject } from '../../api/ask-schema.js';
 import { EXPLAINED_SCHEMA } from '../../api/explain-schema.js';
 import {
   HELD_SCHEMA,
   HOLDERS_SCHEMA,
   VISIBLE_SCHEMA,
+  type VisibleBody,
   VISIBLE_SHAPE,
   WHAT_CAN_SHAPE,
   WHO_CAN_SHAPE,
 } from '../../api/held-schema.js';
+import { meantText } from '../../api/shape-fault.js';
 import { cite, toldDecision } from '../../audit/cite.js';
 import { askedOf, eventSubject, queryAsked } from '../../audit/event.js';
-import { HTTP_LIMITS } from '../../limits/http.js';
 import type { Prover } from '../../policy/open/prover.js';
-import { ApiProblem } from '../../problem.js';
+import { type ApiProblem, inputProblem } from '../../problem.js';
 import { defaultReach } from '../../query/parse-query.js';
 import { type PageTokens, startOf } from '../page-tokens.js';
-import type { JsonAnswer } from '../exchange.js';
-import type { ActorCall, ActorRoute } from '../route.js';
+import { namespaceIn } from '../namespace-in.js';
+import { type ActorCall, type ActorRoute, jsonBody } from '../route.js';
+import { askRoute, holderOf } from './ask-route.js';
 import { QUESTIONS } from './decide.js';
 
 export interface AskRoutesOptions {
@@ -55,19 +54,16 @@ export interface AskRoutesOptions {
 }
 
 export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly ActorRoute[] {
-  const explain: ActorRoute = {
-    method: 'POST',
+  const explain = askRoute({
     path: '/api/v1/explain',
     operationId: 'explain',
     summary: 'Explain decisions about others step by step',
-    access: 'ask',
-    input: { body: QUESTIONS },
     problems: ['proof.unavailable'],
-    output: { 200: { type: 'application/json', schema: EXPLAINED_SCHEMA } },
-    run: async ({ actor: asker, body, pin, at, told, gone }) => {
-      if (!DECIDE_SHAPE.isRead(body)) throw unread();
+    body: QUESTIONS,
+    schema: EXPLAINED_SCHEMA,
+    answer: async ({ actor: asker, pin, at, told, gone }, { items }) => {
       const { policy } = pin();
-      const questions = readAccessQuestions(body.items, policy);
+      const questions = readAccessQuestions(items, policy);
       const bounds = boundsOf(asker, policy);
       const answers = questions.map((question) => {
         const { actor: subject, request } = question;
@@ -90,31 +86,20 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       const proved = [...(requests.length === 0 ? [] : await prover.explain(policy.digest, asked, gone))];
       told(answers.map((one) => toldDecision('explain', { ...one, policy }, one.decision)));
       const results = answers.map(({ decision, isOutside }) => (isOutside ? refusal(decision) : proved.shift()));
-      return answerOf({ snapshot: policy.digest, at: formatInstant(at), results });
+      return { snapshot: policy.digest, at: formatInstant(at), results };
     },
-  };
-  const whoCan: ActorRoute = {
-    method: 'POST',
+  });
+  const whoCan = askRoute({
     path: '/api/v1/who-can',
     operationId: 'listHolders',
     summary: 'List who holds a scope in a namespace, a page at a time',
-    access: 'ask',
-    input: {
-      body: {
-        types: ['application/json'],
-        shape: WHO_CAN_SHAPE,
-        example: { scope: 'resource:read', namespace: '/beamlines/amx' },
-        maxBytes: HTTP_LIMITS.bodyBytes,
-      },
-    },
     problems: ['namespace.invalid', 'query.cursor', 'proof.unavailable'],
-    output: { 200: { type: 'application/json', schema: HOLDERS_SCHEMA } },
-    run: async (call) => {
-      if (!WHO_CAN_SHAPE.isRead(call.body)) throw unread();
-      const { page = {} } = call.body;
-      const namespace = pathOf(call.body.namespace);
+    body: jsonBody(WHO_CAN_SHAPE, { scope: 'resource:read', namespace: '/beamlines/amx' }),
+    schema: HOLDERS_SCHEMA,
+    answer: async (call, { scope: wanted, namespace: text, page = {} }) => {
+      const namespace = pathOf(text);
       const { policy } = call.pin();
-      const scope = scopeIn(policy, call.body.scope);
+      const scope = scopeIn(policy, wanted);
       const paged = startOf(tokens, call, { page, asked: ['who-can', scope, namespace] });
       const step = !mayAskAt(call.actor, namespace)
         ? ('restriction' as const)
@@ -127,28 +112,17 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       const access = askedOf({ kind: 'access', scope, context: namespace, target: namespace });
       call.told([{ operation: 'who-can', access, items: found.length, ...decision }]);
       const { items, ...rest } = paged.take(found);
-      return answerOf({ scope, namespace, ...paged.facts, identities: items, ...rest });
+      return { scope, namespace, ...paged.facts, identities: items, ...rest };
     },
-  };
-  const whatCan: ActorRoute = {
-    method: 'POST',
+  });
+  const whatCan = askRoute({
     path: '/api/v1/what-can',
     operationId: 'listHeld',
     summary: 'List all that an identity holds, a page at a time',
-    access: 'ask',
-    input: {
-      body: {
-        types: ['application/json'],
-        shape: WHAT_CAN_SHAPE,
-        example: { identity: 'orcid:0000-0002-1825-0097' },
-        maxBytes: HTTP_LIMITS.bodyBytes,
-      },
-    },
     problems: ['query.cursor', 'proof.unavailable'],
-    output: { 200: { type: 'application/json', schema: HELD_SCHEMA } },
-    run: async (call) => {
-      if (!WHAT_CAN_SHAPE.isRead(call.body)) throw unread();
-      const { identity: given, page = {} } = call.body;
+    body: jsonBody(WHAT_CAN_SHAPE, { identity: 'orcid:0000-0002-1825-0097' }),
+    schema: HELD_SCHEMA,
+    answer: async (call, { identity: given, page = {} }) => {
       const read = typeof given === 'string' ? parseIdentity(given) : makeIdentity(given.provider, given.subject);
       if (!read.ok) throw faultAt('/identity', `is not an identity (${read.fault.replaceAll('_', ' ')})`);
       const { identity } = read;
@@ -160,47 +134,36 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         const scopes = region.scopes.filter((scope) => mayAskOf(call.actor, scope));
         return scopes.length === 0 ? [] : partsWithin(call.actor, { ...region, scopes });
       });
-      const subject = eventSubject({ ...WHOLE, identities: [identity] }, policy);
+      const subject = eventSubject(holderOf(identity), policy);
       call.told([{ operation: 'what-can', subject, items: found.length }]);
       const { items, ...rest } = paged.take(found);
       const access = items.map(({ except = [], ...region }) => (except.length === 0 ? region : { ...region, except }));
-      return answerOf({ identity: name, ...paged.facts, access, ...rest });
+      return { identity: name, ...paged.facts, access, ...rest };
     },
-  };
-  const visible: ActorRoute = {
-    method: 'POST',
+  });
+  const visible = askRoute({
     path: '/api/v1/visible',
     operationId: 'listVisible',
     summary: 'List the namespaces whose records somebody sees, a page at a time',
-    access: 'ask',
-    input: {
-      body: {
-        types: ['application/json'],
-        shape: VISIBLE_SHAPE,
-        example: {
-          actor: { identities: ['orcid:0000-0002-1825-0097'] },
-          family: 'resource',
-          namespace: '/',
-          reach: 'subtree',
-        },
-        maxBytes: HTTP_LIMITS.bodyBytes,
-      },
-    },
     problems: ['namespace.invalid', 'query.cursor'],
-    output: { 200: { type: 'application/json', schema: VISIBLE_SCHEMA } },
-    run: (call) => Promise.resolve(seeFor(tokens, call)),
-  };
+    body: jsonBody(VISIBLE_SHAPE, {
+      actor: { identities: ['orcid:0000-0002-1825-0097'] },
+      family: 'resource',
+      namespace: '/',
+      reach: 'subtree',
+    }),
+    schema: VISIBLE_SCHEMA,
+    answer: (call, asked) => seeFor(tokens, call, asked),
+  });
   return [explain, whoCan, whatCan, visible];
 }
 
-function seeFor(tokens: PageTokens, call: ActorCall): JsonAnswer {
-  if (!VISIBLE_SHAPE.isRead(call.body)) throw unread();
-  const { family, action = 'read', page = {} } = call.body;
-  const { reach = defaultReach(family) } = call.body;
-  const context = pathOf(call.body.namespace);
+function seeFor(tokens: PageTokens, call: ActorCall, body: VisibleBody): object {
+  const { family, action = 'read', page = {}, reach = defaultReach(family) } = body;
+  const context = pathOf(body.namespace);
   const { policy } = call.pin();
   const scope = scopeOfFamily(policy, family, action);
-  const subject = readSubject(call.body.actor, policy);
+  const subject = readSubject(body.actor, policy);
   const asked = ['visible', scope, context, reach, JSON.stringify(subject)];
   const paged = startOf(tokens, call, { page, asked });
   const request = { family, action, context, reach } as const;
@@ -223,14 +186,14 @@ function seeFor(tokens: PageTokens, call: ActorCall): JsonAnswer {
   ]);
   const { items, ...rest } = paged.take(entries);
   const cut = seen.kind === 'some' ? Math.max(0, seen.exact.length - paged.offset) : 0;
-  return answerOf({
+  return {
     kind: seen.kind,
     ...(seen.kind === 'none' ? { step: seen.step } : {}),
     exact: items.slice(0, cut),
     subtrees: items.slice(cut),
     ...paged.facts,
     ...rest,
-  });
+  };
 }
 
 /** A scope that the policy knows. */
@@ -250,8 +213,6 @@ function scopeOfFamily({ scopes }: Policy, family: string, action: string): Scop
   throw faultAt('/action', meantText('is not an action of the family', action, actions));
 }
 
-const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);
-
 /** The answer to a question that the key may not ask. It says nothing about the subject of the question. */
 function refusal(decision: Decision): object {
   const step = decision.decision === 'deny' ? decision.step : 'restriction';
@@ -259,23 +220,10 @@ function refusal(decision: Decision): object {
   return { decision: 'deny', step, steps, grants: [], edits: [], noEdit: 'a key that may ask about this is needed' };
 }
 
-function answerOf(answer: object): JsonAnswer {
-  return { status: 200, json: JSON.stringify(answer) };
-}
-
-function pathOf(text: string): NamespacePath {
-  const read = canonicalize(text);
-  if (read.ok) return read.path;
-  const message = `is not a namespace: ${pathFaultText(read.fault)}`;
-  throw new ApiProblem('namespace.invalid', {
-    errors: [{ pointer: '/namespace', code: 'namespace.invalid', message }],
-  });
+function pathOf(text: string): ReturnType<typeof namespaceIn> {
+  return namespaceIn(text, '/namespace', 'is not a namespace');
 }
 
 function faultAt(pointer: string, message: string): ApiProblem {
-  return new ApiProblem('request.schema', { errors: [{ pointer, code: 'request.schema', message }] });
-}
-
-function unread(): TypeError {
-  return new TypeError('a body that was not read with the shape of its route');
+  return inputProblem('request.schema', pointer, message);
 }

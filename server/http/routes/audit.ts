@@ -13,7 +13,7 @@ import type { Database } from '../../db/database.js';
 import { AUDIT_LIMITS } from '../../limits/logs.js';
 import { ApiProblem } from '../../problem.js';
 import { misshapen } from '../message.js';
-import type { AdminRoute, QueryInput } from '../route.js';
+import { type AdminRoute, optional, type QueryInput } from '../route.js';
 
 export interface AuditRoutesOptions {
   readonly db: Database;
@@ -27,55 +27,27 @@ const TEXT = /^[^\p{Cc}]{1,1024}$/u;
 const INSTANT = /^[0-9TZ:.+-]{10,40}$/;
 
 const QUERY: QueryInput = Object.freeze({
-  actor: {
-    required: false,
-    pattern: TEXT,
-    description: 'The id of an actor, `provider:subject`, or a fingerprint.',
-    example: 'ana',
-  },
-  namespace: {
-    required: false,
-    pattern: /^\/.{0,1023}$/,
-    description: 'Events that may have touched records there or below.',
-    example: '/beamlines/amx',
-  },
-  record: {
-    required: false,
-    pattern: /^[0-9A-Fa-f-]{36}$/,
-    description: 'Events that name this record, or whose answers showed it or may have.',
-    example: '01900000-0000-7000-8000-000000000000',
-  },
-  request: {
-    required: false,
-    pattern: /^[A-Za-z0-9._-]{1,64}$/,
-    description: 'The `requestId` of an answer that the client gave no id of its own.',
-    example: '0190c1a2-0000-7000-8000-000000000000',
-  },
-  kind: {
-    required: false,
-    pattern: new RegExp(`^(?:${KINDS.join('|')})$`),
-    description: 'Which kind of events.',
-    example: 'refusal',
-  },
-  outcome: {
-    required: false,
-    pattern: new RegExp(`^(?:${OUTCOMES.join('|')})$`),
-    description: 'How it ended.',
-    example: 'denied',
-  },
-  since: {
-    required: false,
-    pattern: INSTANT,
-    description: 'At or after this instant.',
-    example: '2026-11-01T00:00:00Z',
-  },
-  until: { required: false, pattern: INSTANT, description: 'Before this instant.', example: '2026-12-01T00:00:00Z' },
-  limit: {
-    required: false,
-    pattern: /^(?:[1-9]\d{0,2}|1000)$/,
-    description: `How many events the answer has at most, up to 1,000; ${String(AUDIT_LIMITS.shownEventsUsually)} unless given.`,
-    example: '100',
-  },
+  actor: optional('The id of an actor, `provider:subject`, or a fingerprint.', 'ana', TEXT),
+  namespace: optional('Events that may have touched records there or below.', '/beamlines/amx', /^\/.{0,1023}$/),
+  record: optional(
+    'Events that name this record, or whose answers showed it or may have.',
+    '01900000-0000-7000-8000-000000000000',
+    /^[0-9A-Fa-f-]{36}$/,
+  ),
+  request: optional(
+    'The `requestId` of an answer that the client gave no id of its own.',
+    '0190c1a2-0000-7000-8000-000000000000',
+    /^[A-Za-z0-9._-]{1,64}$/,
+  ),
+  kind: optional('Which kind of events.', 'refusal', new RegExp(`^(?:${KINDS.join('|')})$`)),
+  outcome: optional('How it ended.', 'denied', new RegExp(`^(?:${OUTCOMES.join('|')})$`)),
+  since: optional('At or after this instant.', '2026-11-01T00:00:00Z', INSTANT),
+  until: optional('Before this instant.', '2026-12-01T00:00:00Z', INSTANT),
+  limit: optional(
+    `How many events the answer has at most, up to 1,000; ${String(AUDIT_LIMITS.shownEventsUsually)} unless given.`,
+    '100',
+    /^(?:[1-9]\d{0,2}|1000)$/,
+  ),
 });
 
 export function makeAuditRoutes({ db, auditFolder }: AuditRoutesOptions): readonly AdminRoute[] {
@@ -99,14 +71,14 @@ export function makeAuditRoutes({ db, auditFolder }: AuditRoutesOptions): readon
         events: searched,
         malformed,
         unverified,
-        unrecorded: silent,
+        ...others
       } = await reader.search(asked, most, gone);
       const events = newest.map(({ event, fault, shown }) => ({
         ...event,
         ...(shown === undefined ? {} : { shown }),
         ...(fault === null ? {} : { fault }),
       }));
-      const { lists, counts } = silent;
+      const { lists, counts } = others.unrecorded;
       const answer = { events, found, searched, malformed, unverified, unrecorded: { lists, counts } };
       return { status: 200, json: JSON.stringify(answer) };
     },

@@ -1,7 +1,7 @@
 // Reads the bodies of AuthZEN (docs/authzen.md "The requests"). Unknown members and all properties are ignored; null for
 // an optional member means that it is absent. A required member that is missing or of the wrong type is a fault.
 import type { Fields } from '../../asking/decide-question.js';
-import { ApiProblem } from '../../problem.js';
+import { type ApiProblem, inputProblem } from '../../problem.js';
 import { isObject } from '../../json/strict-json.js';
 
 export interface Entity {
@@ -23,7 +23,7 @@ export class RequestFault extends Error {
 }
 
 export function faultProblem({ message }: RequestFault): ApiProblem {
-  return new ApiProblem('request.schema', { errors: [{ pointer: '', code: 'request.schema', message }] });
+  return inputProblem('request.schema', '', message);
 }
 
 /** An object; null and absent are null. */

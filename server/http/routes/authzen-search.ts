@@ -18,13 +18,14 @@ import { askedOf, eventSubject } from '../../audit/event.js';
 import type { Database } from '../../db/database.js';
 import { ASK_LIMITS } from '../../limits/http.js';
 import type { Prover } from '../../policy/open/prover.js';
+import { isObject } from '../../json/strict-json.js';
 import { ApiProblem } from '../../problem.js';
 import { planQuery } from '../../query/parse-query.js';
 import { countRecords, listPage } from '../../query/records.js';
 import { rowPredicate } from '../../query/row-predicate.js';
-import type { JsonAnswer } from '../exchange.js';
 import { bindingOf, type PageTokens } from '../page-tokens.js';
 import type { ActorCall, ActorRoute } from '../route.js';
+import { holderOf } from './ask-route.js';
 import { authzenRoute } from './authzen-route.js';
 import { actionOf, entityOf, fromOf, kindOf, pageOf, RequestFault, type SearchPage } from './authzen-request.js';
 import type { AuthzenWords } from './authzen-words.js';
@@ -80,7 +81,7 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
       .actionsOn(resource.type, policy)
       .filter(([, scope]) => isAllowed(call, { identity, scope, context, target }, start))
       .map(([name]) => ({ name }));
-    const about = eventSubject({ ...WHOLE, identities: [identity] }, policy);
+    const about = eventSubject(holderOf(identity), policy);
     return start.answer(found, { operation: 'what-can', subject: about, items: found.length, ...words.told, ...named });
   });
   const resources = authzenRoute('/access/v1/search/resource', 'searchResources', async (call, body) => {
@@ -99,7 +100,7 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
       throw new RequestFault('resource.type has more ids than the vocabulary lists, so it cannot be searched');
     const start = startOf(tokens, call, { page, asked, words, isSealed: kind?.kind === 'records' });
     if (identity === null || scope === null || kind === null) return start.empty(words.meaningless('what-can'));
-    const about = eventSubject({ ...WHOLE, identities: [identity] }, policy);
+    const about = eventSubject(holderOf(identity), policy);
     const told = { operation: 'what-can', subject: about, ...words.told } as const;
     if (kind.kind === 'named') {
       const found = [...kind.ids]
@@ -126,8 +127,6 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
   return [subjects, resources, actions];
 }
 
-const WHOLE = Object.freeze({ kind: 'request', credentialScopes: null, namespaceRestrictions: null } as const);
-
 interface SearchSubject {
   readonly identity: Identity;
   readonly scope: ScopeName;
@@ -144,9 +143,8 @@ function isAllowed(
   { at }: Pick<Start, 'at'>,
 ): boolean {
   const request = { kind: 'access', scope, context, target } as const;
-  const actor = { ...WHOLE, identities: [identity] };
   const { policy } = call.pin();
-  const decide = (): ReturnType<typeof decideRaw> => decideRaw(policy, { actor, request, at });
+  const decide = (): ReturnType<typeof decideRaw> => decideRaw(policy, { actor: holderOf(identity), request, at });
   return decideWithin(boundsOf(call.actor, policy), { request, at }, decide).decision === 'allow';
 }
 
@@ -199,7 +197,7 @@ async function listRecords(
   { db, cursorKey }: SearchOptions,
   call: ActorCall,
   { places, family, type, start, told }: Listing,
-): Promise<JsonAnswer> {
+): Promise<object> {
   const predicate = rowPredicate(places);
   const page = { size: start.limit, after: start.token };
   const plan = planQuery({ family, namespace: ROOT, select: ['id'], includeArchived: true, page });
@@ -208,14 +206,13 @@ async function listRecords(
   const reading = { predicate, plan, signal: call.gone, asker: call.actor.id };
   const [listed, total] = await Promise.all([listPage(db, { ...reading, cursors }), countRecords(db, reading)]);
   const items: unknown = JSON.parse(listed.items);
-  const results = (Array.isArray(items) ? items : []).map((item: unknown) => ({ type, id: idOf(item) }));
+  const results = (Array.isArray(items) ? items : []).map((item: unknown) => ({
+    type,
+    id: isObject(item) ? item['id'] : null,
+  }));
   call.told([{ ...told, items: total, shown: listed.ids }]);
   const next = listed.next === null ? '' : `${String(start.limit)}.${listed.next}`;
   return answerOf(results, { next_token: next, count: results.length, total });
-}
-
-function idOf(item: unknown): unknown {
-  return typeof item === 'object' && item !== null && 'id' in item ? item.id : null;
 }
 
 interface Start {
@@ -224,8 +221,8 @@ interface Start {
   readonly binding: string;
   /** The cursor of the store, where the list is one of the store. */
   readonly token: string | null;
-  readonly answer: (found: readonly object[], told: ReportedAnswer) => JsonAnswer;
-  readonly empty: (told: ReportedAnswer) => JsonAnswer;
+  readonly answer: (found: readonly object[], told: ReportedAnswer) => object;
+  readonly empty: (told: ReportedAnswer) => object;
 }
 
 interface Starting {
@@ -245,7 +242,7 @@ function startOf(tokens: PageTokens, call: ActorCall, { page, asked, words, isSe
   const open = page.token === null || isSealed ? { at: call.at, offset: 0 } : tokens.open(rest, binding, call.at);
   if (open === null || limit < 1) throw restart();
   const { at, offset } = open;
-  const answer = (found: readonly object[], told: ReportedAnswer): JsonAnswer => {
+  const answer = (found: readonly object[], told: ReportedAnswer): object => {
     call.told([told]);
     const end = offset + limit;
     const results = found.slice(offset, end);
@@ -259,6 +256,6 @@ function restart(): ApiProblem {
   return new ApiProblem('query.cursor');
 }
 
-function answerOf(results: readonly object[], page: object): JsonAnswer {
-  return { status: 200, json: JSON.stringify({ page, results }) };
+function answerOf(results: readonly object[], page: object): object {
+  return { page, results };
 }

@@ -6,11 +6,11 @@ import { boundsOf, decideWithin } from '../../asking/about-others.js';
 import type { Fields } from '../../asking/decide-question.js';
 import { type ReportedAnswer, toldDecision } from '../../audit/cite.js';
 import { ASK_LIMITS } from '../../limits/http.js';
-import type { JsonAnswer } from '../exchange.js';
 import type { ActorCall, PublicRoute, Route } from '../route.js';
 import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words.js';
 import { evaluationOf, type EvaluationRequest, optionalObject, RequestFault } from './authzen-request.js';
-import { AUTHZEN_OUTPUT, authzenRoute } from './authzen-route.js';
+import { holderOf } from './ask-route.js';
+import { authzenRoute } from './authzen-route.js';
 import { makeSearchRoutes, type SearchOptions } from './authzen-search.js';
 import { isObject } from '../../json/strict-json.js';
 
@@ -42,14 +42,12 @@ export function makeAuthzenRoutes(options: AuthzenOptions): readonly Route[] {
     speaks: 'authzen',
     access: 'public',
     input: {},
-    output: AUTHZEN_OUTPUT,
+    output: { 200: { type: 'application/json', schema: { type: 'object' } } },
     answer: () => ({ status: 200, json: metadata }),
   };
-  const evaluation = authzenRoute(PATHS.access_evaluation_endpoint, 'evaluateAccess', async (call, body) => {
-    const answer = await evaluate(words, call, evaluationOf(body));
-    call.told([answer.told]);
-    return answerOf(answer);
-  });
+  const evaluation = authzenRoute(PATHS.access_evaluation_endpoint, 'evaluateAccess', (call, body) =>
+    evaluateOne(words, call, body),
+  );
   const evaluations = authzenRoute(PATHS.access_evaluations_endpoint, 'evaluateAccesses', (call, body) =>
     evaluateAll(words, call, body),
   );
@@ -62,8 +60,10 @@ interface Evaluated {
   readonly told: ReportedAnswer;
 }
 
-function answerOf({ decision, context }: Pick<Evaluated, 'decision' | 'context'>): JsonAnswer {
-  return { status: 200, json: JSON.stringify({ decision, context }) };
+async function evaluateOne(words: AuthzenWords, call: ActorCall, body: Fields): Promise<object> {
+  const { told, ...answer } = await evaluate(words, call, evaluationOf(body));
+  call.told([told]);
+  return answer;
 }
 
 async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationRequest): Promise<Evaluated> {
@@ -73,7 +73,7 @@ async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationR
   if (meant === null)
     return { decision: false, context, told: { ...words.meaningless('decide'), ...words.named(asked.resource) } };
   const { identity, request } = meant;
-  const subject = { kind: 'request', identities: [identity], ...WHOLE } as const;
+  const subject = holderOf(identity);
   const { at } = call;
   const decision = decideWithin(boundsOf(call.actor, policy), { request, at }, () =>
     decideRaw(policy, { actor: subject, request, at }),
@@ -86,8 +86,6 @@ async function evaluate(words: AuthzenWords, call: ActorCall, asked: EvaluationR
   return { decision: decision.decision === 'allow', context, told };
 }
 
-const WHOLE = Object.freeze({ credentialScopes: null, namespaceRestrictions: null });
-
 /** When a batch ends before its last question. */
 const SEMANTICS: ReadonlyMap<unknown, (decision: boolean) => boolean> = new Map([
   ['execute_all', () => false],
@@ -95,7 +93,7 @@ const SEMANTICS: ReadonlyMap<unknown, (decision: boolean) => boolean> = new Map(
   ['permit_on_first_permit', (decision: boolean) => decision],
 ]);
 
-async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<JsonAnswer> {
+async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): Promise<object> {
   const ends = SEMANTICS.get(optionalObject(body, 'options')?.['evaluations_semantic'] ?? 'execute_all');
   if (ends === undefined) throw new RequestFault('options.evaluations_semantic must be one of those of AuthZEN 1.0');
   const items: unknown = body['evaluations'] ?? [];
@@ -103,21 +101,17 @@ async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): 
   if (items.length > ASK_LIMITS.evaluations)
     throw new RequestFault(`evaluations may hold at most ${String(ASK_LIMITS.evaluations)}`);
   const defaults = Object.fromEntries(DEFAULTS.map((name) => [name, optionalObject(body, name)]));
-  if (items.length === 0) {
-    const answer = await evaluate(words, call, evaluationOf(defaults));
-    call.told([answer.told]);
-    return answerOf(answer);
-  }
+  if (items.length === 0) return evaluateOne(words, call, defaults);
   const told: ReportedAnswer[] = [];
   const evaluations: object[] = [];
   for (const item of items) {
-    const answer = await evaluateItem(words, call, { item, defaults });
-    if ('told' in answer) told.push(answer.told);
-    evaluations.push({ decision: answer.decision, context: answer.context });
+    const { told: about, ...answer } = await evaluateItem(words, call, { item, defaults });
+    if (about !== null) told.push(about);
+    evaluations.push(answer);
     if (ends(answer.decision)) break;
   }
   call.told(told);
-  return { status: 200, json: JSON.stringify({ evaluations }) };
+  return { evaluations };
 }
 
 const DEFAULTS = ['subject', 'action', 'resource', 'context'] as const;
@@ -127,13 +121,13 @@ async function evaluateItem(
   words: AuthzenWords,
   call: ActorCall,
   { item, defaults }: { readonly item: unknown; readonly defaults: Fields },
-): Promise<Evaluated | Pick<Evaluated, 'decision' | 'context'>> {
+): Promise<Evaluated | (Omit<Evaluated, 'told'> & { readonly told: null })> {
   try {
     if (!isObject(item)) throw new RequestFault('an evaluation must be an object');
     const own = Object.fromEntries(DEFAULTS.map((name) => [name, item[name] ?? defaults[name]]));
     return await evaluate(words, call, evaluationOf(own));
   } catch (error) {
     if (!(error instanceof RequestFault)) throw error;
-    return { decision: false, context: { error: { status: 400, message: error.message } } };
+    return { decision: false, context: { error: { status: 400, message: error.message } }, told: null };
   }
 }

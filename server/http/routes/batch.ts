@@ -1,40 +1,34 @@
 // Several writes as one: all of them or none. Each command is read by the route that takes it alone, before any command
 // is executed. Later commands can refer to the id that an earlier one makes by the name given to that earlier command.
-import { BATCH_SCHEMA, BATCH_SHAPE, type SentBatch, type SentCommand } from '../../api/command-schema.js';
+import { BATCH_SCHEMA, BATCH_SHAPE, type SentCommand } from '../../api/command-schema.js';
 import type { Command, Perform, Rule, Session } from '../../commands/command.js';
 import type { CommandAnswer, Executor } from '../../commands/execute.js';
 import { newRecordId } from '../../commands/record-id.js';
 import type { Instant } from '../../../engine/index.js';
-import { HTTP_LIMITS } from '../../limits/http.js';
 import { QUERY_LIMITS } from '../../limits/queries.js';
 import { ApiProblem, type InputFault } from '../../problem.js';
 import { askingOf, type CommandRoute, keyOf, replayHeader } from '../command-route.js';
 import { checkTarget } from '../request-head.js';
 import { isStrongTag, readQuery } from '../request-inputs.js';
-import type { ActorRoute, BodyInput } from '../route.js';
+import { type ActorRoute, jsonBody } from '../route.js';
 import { isObject, pointerTo } from '../../json/strict-json.js';
 
-const BODY: BodyInput<SentBatch> = {
-  types: ['application/json'],
-  shape: BATCH_SHAPE,
-  example: {
-    commands: [
-      { method: 'PUT', path: '/api/v1/namespaces/beamlines/amx/run-12', body: {} },
-      {
-        method: 'POST',
-        path: '/api/v1/resources',
-        body: { namespace: '/beamlines/amx/run-12', name: 'lysozyme-7' },
-        as: 'sample',
-      },
-      {
-        method: 'POST',
-        path: '/api/v1/process-runs',
-        body: { namespace: '/beamlines/amx/run-12', resources: { sample: '$sample' } },
-      },
-    ],
-  },
-  maxBytes: HTTP_LIMITS.bodyBytes,
-};
+const BODY = jsonBody(BATCH_SHAPE, {
+  commands: [
+    { method: 'PUT', path: '/api/v1/namespaces/beamlines/amx/run-12', body: {} },
+    {
+      method: 'POST',
+      path: '/api/v1/resources',
+      body: { namespace: '/beamlines/amx/run-12', name: 'lysozyme-7' },
+      as: 'sample',
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/process-runs',
+      body: { namespace: '/beamlines/amx/run-12', resources: { sample: '$sample' } },
+    },
+  ],
+});
 
 export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): ActorRoute {
   return {
@@ -44,23 +38,15 @@ export function batchRoute(execute: Executor, routes: readonly CommandRoute[]): 
     summary: 'Do up to 100 writes, all of them or none',
     problems: [
       ...(['namespace.invalid', 'request.precondition_required', 'record.not_found', 'namespace.not_found'] as const),
-      ...([
-        'record.archived',
-        'record.active',
-        'record.referenced',
-        'idempotency.in_progress',
-        'record.conflict',
-        'record.precondition',
-        'record.name_taken',
-      ] as const),
-      ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
+      ...(['record.archived', 'record.active', 'record.referenced', 'idempotency.in_progress'] as const),
+      ...(['record.conflict', 'record.precondition', 'record.name_taken', 'reference.not_found'] as const),
+      ...(['record.invalid', 'idempotency.key_reused'] as const),
     ],
     access: 'command',
     input: { headers: ['idempotency-key'], body: BODY },
     output: { 200: { type: 'application/json', schema: BATCH_SCHEMA, headers: ['Idempotency-Replayed'] } },
     run: async (call) => {
-      if (!BATCH_SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
-      const { commands } = call.body;
+      const { commands } = BATCH_SHAPE.asRead(call.body);
       const key = keyOf(call, 'POST');
       const executed = await execute(askingOf(call), {
         commands: (idOf) => readCommands(commands, { routes, at: call.at, idOf }),

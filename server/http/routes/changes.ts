@@ -1,5 +1,5 @@
 // GET /api/v1/changes: what has changed in what the actor may see, as a list or as a stream of events (docs/feed.md).
-import { canonicalize, FAMILIES, type Family, isFamily, pathFaultText, ROOT } from '../../../engine/index.js';
+import { FAMILIES, type Family, isFamily, ROOT } from '../../../engine/index.js';
 import { CHANGE_STREAM_SCHEMA, CHANGES_SCHEMA } from '../../api/changes-schema.js';
 import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
@@ -10,7 +10,8 @@ import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
 import { makeTurns } from '../../lib/turns.js';
 import { RequestAborted } from '../message.js';
-import type { ActorCall, ActorRoute, Live, Moment } from '../route.js';
+import { namespaceOfQuery } from '../namespace-in.js';
+import { type ActorCall, type ActorRoute, type Live, type Moment, optional } from '../route.js';
 
 const ONE_FAMILY = FAMILIES.join('|');
 
@@ -19,6 +20,15 @@ const LIMIT = /^(?:[1-9]\d?|[1-4]\d\d|500)$/;
 
 export function changesRoute(feed: Feed): ActorRoute {
   const readers = makeTurns(STREAM_LIMITS.readers);
+  const begin = async (call: ActorCall, live?: Pick<Live, 'lastEventId'>): Promise<Begun> => {
+    const { part, after, limit } = read(call, live);
+    const moment: Moment = { at: call.at, active: call.pin(), resolved: call.resolve() };
+    const view = lookAt(call, part, moment);
+    const owner = { actorId: call.actor.id, ...part };
+    const changes = await feed.read({ view, at: call.at, owner, after, limit, signal: call.gone });
+    refuseNothing(view, part, changes);
+    return { moment, owner, limit, showing: { view, part, changes } };
+  };
   return {
     method: 'GET',
     path: '/api/v1/changes',
@@ -27,50 +37,32 @@ export function changesRoute(feed: Feed): ActorRoute {
     access: 'visibility',
     input: {
       query: {
-        after: {
-          required: false,
-          pattern: /^/,
-          description:
-            'The cursor to go on from: `next` of an answer, or the `cursor` of an item. Without it, the answer has no items, and the cursor of the present end.',
-          example: '',
-        },
-        limit: {
-          required: false,
-          pattern: LIMIT,
-          description: `The most items of an answer, 1 to ${String(CHANGES_LIMITS.size)}.`,
-          example: '100',
-        },
-        namespace: {
-          required: false,
-          pattern: /^/,
-          description: 'Shows changes at this namespace and below it. Unless set, everywhere.',
-          example: '/',
-        },
+        after: optional(
+          'The cursor to go on from: `next` of an answer, or the `cursor` of an item. Without it, the answer has no items, and the cursor of the present end.',
+          '',
+        ),
+        limit: optional(`The most items of an answer, 1 to ${String(CHANGES_LIMITS.size)}.`, '100', LIMIT),
+        namespace: optional('Shows changes at this namespace and below it. Unless set, everywhere.', '/'),
         families: {
-          required: false,
-          pattern: new RegExp(`^(?:${ONE_FAMILY})(?:,(?:${ONE_FAMILY}))*$`),
+          ...optional(
+            'Shows changes of these families, joined by commas. Unless set, of all.',
+            'resource,process-run',
+            new RegExp(`^(?:${ONE_FAMILY})(?:,(?:${ONE_FAMILY}))*$`),
+          ),
           form: `name families, joined by commas, among ${FAMILIES.join(', ')}: there are records of these families only`,
-          description: 'Shows changes of these families, joined by commas. Unless set, of all.',
-          example: 'resource,process-run',
         },
       },
     },
     problems: ['namespace.invalid', 'query.cursor', 'changes.expired'],
     output: { 200: { type: 'application/json', schema: CHANGES_SCHEMA, streams: CHANGE_STREAM_SCHEMA } },
     run: async (call) => {
-      const asked = read(call);
-      const moment: Moment = { at: call.at, active: call.pin(), resolved: call.resolve() };
-      const view = lookAt(call, asked, moment);
-      const owner = { actorId: call.actor.id, ...asked.part };
-      const { at, gone: signal } = call;
-      const changes = await feed.read({ view, at, owner, after: asked.after, limit: asked.limit, signal });
-      refuseNothing(view, asked.part, changes);
-      const shown = toldOf(moment, { view, part: asked.part, changes });
+      const { moment, showing } = await begin(call);
+      const shown = toldOf(moment, showing);
       const [main] = shown;
       call.told(shown.slice(1));
       return {
         status: 200,
-        json: JSON.stringify({ items: changes.items, next: changes.next }),
+        json: JSON.stringify({ items: showing.changes.items, next: showing.changes.next }),
         shown: {
           items: main?.items ?? 0,
           ...(main?.shown === undefined ? {} : { ids: main.shown }),
@@ -79,21 +71,15 @@ export function changesRoute(feed: Feed): ActorRoute {
       };
     },
     stream: async (call, live) => {
-      const asked = read(call, live);
-      const moment: Moment = { at: call.at, active: call.pin(), resolved: call.resolve() };
-      const view = lookAt(call, asked, moment);
-      const owner = { actorId: call.actor.id, ...asked.part };
-      const { at, gone: signal } = call;
-      const first = await feed.read({ view, at, owner, after: asked.after, limit: asked.limit, signal });
-      refuseNothing(view, asked.part, first);
+      const { moment, owner, limit, showing } = await begin(call, live);
       return {
         status: 200,
         pour: (sink) =>
           followFeed(feed, {
-            first: { view, changes: first },
-            limit: asked.limit,
+            first: showing,
+            limit,
             owner,
-            signal,
+            signal: call.gone,
             sink,
             inTurn: async (work) => {
               const leave = await readers.enter('');
@@ -109,7 +95,7 @@ export function changesRoute(feed: Feed): ActorRoute {
             },
             shown: (now, changes) => {
               const { view: then, moment: when = moment } = now;
-              const told = toldOf(when, { view: then, part: asked.part, changes });
+              const told = toldOf(when, { ...showing, view: then, changes });
               if (changes.items.length > 0) live.shown(when, told);
             },
             problemOf: (error) => (error instanceof RequestAborted ? null : live.problemOf(error)),
@@ -117,6 +103,13 @@ export function changesRoute(feed: Feed): ActorRoute {
       };
     },
   };
+}
+
+interface Begun {
+  readonly moment: Moment;
+  readonly owner: ViewPart & { readonly actorId: string };
+  readonly limit: number;
+  readonly showing: Showing;
 }
 
 interface FeedRequest {
@@ -127,16 +120,12 @@ interface FeedRequest {
 
 /** A client that comes back to a stream names its place in a header, and repeats the address that it began with. */
 function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): FeedRequest {
-  const named = canonicalize(query.get('namespace') ?? ROOT);
-  if (!named.ok) {
-    const message = `the query parameter namespace is not that of a namespace: ${pathFaultText(named.fault)}`;
-    throw new ApiProblem('namespace.invalid', { errors: [{ pointer: '', code: 'namespace.invalid', message }] });
-  }
+  const namespace = namespaceOfQuery(query.get('namespace') ?? ROOT);
   const families = query.get('families')?.split(',') ?? [];
   return {
     part: {
       families: families.length === 0 ? FAMILIES : FAMILIES.filter((family) => families.includes(family)),
-      namespace: named.path,
+      namespace,
     },
     after: live?.lastEventId ?? query.get('after') ?? null,
     limit: Number(query.get('limit') ?? CHANGES_LIMITS.defaultSize),
@@ -144,7 +133,7 @@ function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): FeedReque
 }
 
 /** What the actor may see. The log names the first family that it sees something of. */
-function lookAt({ judged }: ActorCall, { part }: FeedRequest, { at, resolved }: Moment): FeedView {
+function lookAt({ judged }: ActorCall, part: ViewPart, { at, resolved }: Moment): FeedView {
   const began = performance.now();
   const view = viewOf(resolved, at);
   const ended = performance.now();

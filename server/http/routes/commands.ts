@@ -2,22 +2,26 @@
 // request says, without a policy or a store. What the commands do is in server/commands.
 import { canonicalize, FAMILIES, type Family, type NamespacePath, ROOT } from '../../../engine/index.js';
 import {
-  BY_NAME_SHAPE,
-  COPY_SHAPES,
-  CREATE_SHAPES,
+  BY_NAME_SCHEMA,
+  COPY_SCHEMAS,
+  type CopyBody,
+  CREATE_SCHEMAS,
+  type CreateBody,
   DELETED_SCHEMA,
-  EMPTY_SHAPE,
+  EMPTY_SCHEMA,
   type MadeFamily,
-  MOVE_SHAPE,
-  PATCH_SHAPES,
+  MOVE_SCHEMA,
+  PATCH_SCHEMAS,
+  patchShape,
+  PUT_BODY_SCHEMA,
   PUT_SCHEMA,
-  PUT_SHAPE,
-  VERSION_SHAPES,
+  VERSION_SCHEMAS,
+  type VersionFields,
   writtenSchema,
 } from '../../api/command-schema.js';
 import type { RecordFields } from '../../api/dataset-schema.js';
 import { RECORD_SCHEMAS } from '../../api/record-schema.js';
-import type { BodyShape } from '../../api/body-shape.js';
+import { bodyShape, shapeOf } from '../../api/body-shape.js';
 import { archiveRecord, changeRecord, restoreRecord, type Target } from '../../commands/change-record.js';
 import type { Command } from '../../commands/command.js';
 import { copyRecord } from '../../commands/copy-record.js';
@@ -28,15 +32,14 @@ import { moveRecord } from '../../commands/move-record.js';
 import { putByName } from '../../commands/put-by-name.js';
 import { putNamespace } from '../../commands/put-namespace.js';
 import { versionTemplate } from '../../commands/version-template.js';
-import { HTTP_LIMITS } from '../../limits/http.js';
-import { ApiProblem, type ProblemCode } from '../../problem.js';
+import { ApiProblem, inputProblem, type ProblemCode } from '../../problem.js';
 import { contentFault } from '../../records/content.js';
 import { type CommandRoute, commandRoute, type CommandRequest } from '../command-route.js';
-import { type BodyInput, type MediaType, notCanonical, type Output } from '../route.js';
 import { misshapen } from '../message.js';
+import { namespaceOfPath } from '../namespace-in.js';
+import { jsonBody, type MediaType, type Output, required } from '../route.js';
 import { collectionOf, words } from './names.js';
 
-const JSON_ONLY: readonly MediaType[] = Object.freeze(['application/json']);
 const PATCHES: readonly MediaType[] = Object.freeze(['application/merge-patch+json', 'application/json']);
 
 const MADE: readonly MadeFamily[] = FAMILIES.filter((family) => family !== 'namespace');
@@ -65,16 +68,12 @@ const CHANGE_PROBLEMS: readonly ProblemCode[] = ['record.archived', 'record.conf
 /** Of those families whose names may be unique. */
 const NAMED: ReadonlySet<Family> = new Set(['resource', 'process-run']);
 const NEW_PROBLEMS: readonly ProblemCode[] = [
-  ...([
-    'namespace.invalid',
-    'namespace.not_found',
-    'record.archived',
-    'idempotency.in_progress',
-    'record.conflict',
-    'record.name_taken',
-  ] as const),
-  ...(['reference.not_found', 'record.invalid', 'idempotency.key_reused'] as const),
+  ...(['namespace.invalid', 'namespace.not_found', 'record.archived', 'idempotency.in_progress'] as const),
+  ...(['record.conflict', 'record.name_taken', 'reference.not_found', 'record.invalid'] as const),
+  'idempotency.key_reused',
 ];
+
+const THERE = { type: 'application/json', schema: PUT_SCHEMA, headers: ['ETag'] } as const;
 
 function namespaceRoutes(execute: Executor): readonly CommandRoute[] {
   const put = commandRoute<RecordFields>(execute, {
@@ -83,12 +82,9 @@ function namespaceRoutes(execute: Executor): readonly CommandRoute[] {
     operationId: 'putNamespace',
     summary: 'Create a namespace below one that exists',
     problems: ['namespace.invalid', 'namespace.not_found', 'record.archived', 'record.conflict'],
-    body: bodyOf(PUT_SHAPE, { description: 'Beamline AMX' }),
-    output: {
-      200: { type: 'application/json', schema: PUT_SCHEMA, headers: ['ETag'] },
-      201: { type: 'application/json', schema: PUT_SCHEMA, headers: ['ETag'] },
-    },
-    commandOf: ({ part, body, newId }) => putNamespace({ id: newId, namespace: pathOf(part), fields: body }),
+    body: jsonBody(bodyShape<RecordFields>(PUT_BODY_SCHEMA), { description: 'Beamline AMX' }),
+    output: { 200: THERE, 201: THERE },
+    commandOf: ({ part, body, newId }) => putNamespace({ id: newId, namespace: namespaceOfPath(part), fields: body }),
   });
   return [put, patchRoute(execute, 'namespace'), ...lifecycleRoutes(execute, 'namespace')];
 }
@@ -103,7 +99,10 @@ function patchRoute(execute: Executor, family: Family): CommandRoute {
     problems: [...problemsOf(family), ...(isPlaced ? (['reference.not_found', 'record.invalid'] as const) : [])],
     header: 'if-match',
     body: {
-      ...bodyOf(PATCH_SHAPES[family], { description: 'Checked in November', properties: { checked: true } }),
+      ...jsonBody(patchShape(PATCH_SCHEMAS[family]), {
+        description: 'Checked in November',
+        properties: { checked: true },
+      }),
       types: PATCHES,
     },
     output: changedOutput(family),
@@ -123,7 +122,7 @@ function lifecycleRoutes(execute: Executor, family: Family): readonly CommandRou
       summary: `${verb === 'archive' ? 'Archive' : 'Restore'} a ${words(family)}`,
       problems: problemsOf(family),
       header: 'if-match',
-      body: { ...bodyOf(EMPTY_SHAPE, {}), optional: true },
+      body: { ...jsonBody(bodyShape<object>(EMPTY_SCHEMA), {}), optional: true },
       output: changedOutput(family),
       commandOf: (said) => {
         const target = targetOf(family, said);
@@ -143,7 +142,7 @@ function deleteRoute(execute: Executor, family: MadeFamily): CommandRoute {
     summary: `Delete an archived ${words(family)} for good`,
     problems: ['record.not_found', 'record.active', 'record.conflict', 'record.precondition'],
     header: 'if-match',
-    body: bodyOf(EMPTY_SHAPE, {}),
+    body: jsonBody(bodyShape<object>(EMPTY_SCHEMA), {}),
     isBare: true,
     output: { 200: { type: 'application/json', schema: DELETED_SCHEMA } },
     commandOf: ({ part, ifMatch }) => deleteRecord({ family, id: part, ifMatch }),
@@ -161,7 +160,7 @@ function moveRoute(execute: Executor, family: MadeFamily): CommandRoute {
       ...(['namespace.invalid', 'namespace.not_found', 'record.referenced', 'reference.not_found'] as const),
     ],
     header: 'if-match',
-    body: bodyOf(MOVE_SHAPE, { namespace: '/beamlines/fmx' }),
+    body: jsonBody(shapeOf(MOVE_SCHEMA), { namespace: '/beamlines/fmx' }),
     output: changedOutput(family),
     commandOf: ({ part, ifMatch, body }) =>
       moveRecord({ family, id: part, ifMatch, destination: namespaceOf(body.namespace, '/namespace') }),
@@ -176,7 +175,7 @@ function createRoute(execute: Executor, family: MadeFamily): CommandRoute {
     summary: `Create a ${words(family)} in a namespace`,
     problems: NEW_PROBLEMS,
     header: 'idempotency-key',
-    body: bodyOf(CREATE_SHAPES[family], EXAMPLES[family]),
+    body: jsonBody(bodyShape<CreateBody>(CREATE_SCHEMAS[family]), EXAMPLES[family]),
     output: madeOutput(family),
     commandOf: ({ body: { namespace, ...fields }, newId }) => {
       const path = namespaceOf(namespace, '/namespace');
@@ -197,16 +196,11 @@ function byNameRoute(execute: Executor): CommandRoute {
     summary: 'Create or change a resource whose template asks for unique names',
     problems: [...NEW_PROBLEMS, 'record.precondition'],
     query: {
-      namespace: {
-        required: true,
-        pattern: /^/,
-        description: 'The namespace of the resource, as a canonical path.',
-        example: '/beamlines/amx',
-      },
-      name: { required: true, pattern: ANY_NAME, description: 'The name of the resource.', example: 'lysozyme-7' },
+      namespace: required('The namespace of the resource, as a canonical path.', '/beamlines/amx'),
+      name: required('The name of the resource.', 'lysozyme-7', ANY_NAME),
     },
     optional: ['if-match', 'if-none-match', 'idempotency-key'],
-    body: bodyOf(BY_NAME_SHAPE, {
+    body: jsonBody(shapeOf(BY_NAME_SCHEMA), {
       template: '0197bc63-6539-7ccb-b217-d1b0f3fab080',
       properties: { kind: 'crystal', resolutionA: 1.8 },
     }),
@@ -239,7 +233,7 @@ function copyRoute(execute: Executor, family: 'resource' | 'process-run'): Comma
     summary: `Copy a ${words(family)} into another namespace`,
     problems: ['record.not_found', ...NEW_PROBLEMS],
     header: 'idempotency-key',
-    body: bodyOf(COPY_SHAPES[family], { destination: '/beamlines/fmx' }),
+    body: jsonBody(bodyShape<CopyBody>(COPY_SCHEMAS[family]), { destination: '/beamlines/fmx' }),
     output: madeOutput(family),
     commandOf: ({ part, body: { destination, name, properties }, newId }) => {
       const path = namespaceOf(destination, '/destination');
@@ -257,7 +251,7 @@ function versionRoute(execute: Executor, family: 'resource-template' | 'process-
     summary: `Make a new version of a ${words(family)}`,
     problems: ['record.not_found', ...NEW_PROBLEMS],
     header: 'idempotency-key',
-    body: bodyOf(VERSION_SHAPES[family], { version: '3', schema: { type: 'object' } }),
+    body: jsonBody(bodyShape<VersionFields>(VERSION_SCHEMAS[family]), { version: '3', schema: { type: 'object' } }),
     output: madeOutput(family),
     commandOf: ({ part, body, newId }) => {
       assertContent(body);
@@ -267,20 +261,13 @@ function versionRoute(execute: Executor, family: 'resource-template' | 'process-
 }
 
 function targetOf(family: Family, { part, ifMatch }: CommandRequest<unknown>): Target {
-  return family === 'namespace' ? { family, path: pathOf(part), ifMatch } : { family, id: part, ifMatch };
-}
-
-function pathOf(part: string): NamespacePath {
-  const named = canonicalize(part);
-  if (!named.ok) throw notCanonical(named.fault);
-  return named.path;
+  return family === 'namespace' ? { family, path: namespaceOfPath(part), ifMatch } : { family, id: part, ifMatch };
 }
 
 function namespaceOf(text: string, pointer: string): NamespacePath {
   const named = canonicalize(text);
   if (named.ok) return named.path;
-  const code = 'namespace.invalid';
-  throw new ApiProblem(code, { errors: [{ pointer, code, message: 'is not a namespace path, like /labs/optics' }] });
+  throw inputProblem('namespace.invalid', pointer, 'is not a namespace path, like /labs/optics');
 }
 
 function assertContent(fields: RecordFields): void {
@@ -303,17 +290,8 @@ function changedOutput(family: Family): Output {
 }
 
 function madeOutput(family: Family): { readonly 201: Output[number] } {
-  return {
-    201: {
-      type: 'application/json',
-      schema: writtenSchema(family),
-      headers: ['ETag', 'Location', 'Idempotency-Replayed'],
-    },
-  };
-}
-
-function bodyOf<Value>(shape: BodyShape<Value>, example: Value): BodyInput<Value> {
-  return { types: JSON_ONLY, shape, example, maxBytes: HTTP_LIMITS.bodyBytes };
+  const headers = ['ETag', 'Location', 'Idempotency-Replayed'] as const;
+  return { 201: { type: 'application/json', schema: writtenSchema(family), headers } };
 }
 
 /** From the beamlines of the demo. */

@@ -2,15 +2,14 @@
 // people.
 import { type ApiManner, describeApi } from '../openapi/document.js';
 import { pageOf } from '../openapi/page.js';
-import type { PublicRoute, QueryInput, Route } from '../route.js';
+import { optional, type PublicRoute, type QueryInput, type Route } from '../route.js';
 
 const SEARCH: QueryInput = Object.freeze({
-  search: {
-    required: false,
-    pattern: /^[^\p{Cc}]{0,100}$/u,
-    description: 'Words: only routes and shapes that have all of them are shown.',
-    example: 'revoke key',
-  },
+  search: optional(
+    'Words: only routes and shapes that have all of them are shown.',
+    'revoke key',
+    /^[^\p{Cc}]{0,100}$/u,
+  ),
 });
 
 /** The given routes and the two that describe them all. */

@@ -2,10 +2,7 @@
 // key is recorded in the transaction that makes it.
 import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { KEY_SHAPE, type KeyBody, KEYS_SCHEMA, NEW_KEY_SCHEMA, REVOKED_SCHEMA } from '../../api/admin-schemas.js';
-import { eventAdmin, type EventParts, makeEvent } from '../../audit/event.js';
 import { eventCredential } from '../../audit/event-key.js';
-import { recordInTransaction } from '../../audit/outbox.js';
-import type { AdminActor } from '../../auth/admin-actor.js';
 import type { AnonymousSettings } from '../../auth/anonymous.js';
 import { createKey, listKeys, type RevokedKey, revokeKey } from '../../auth/api-keys.js';
 import type { Fingerprinter } from '../../auth/fingerprint.js';
@@ -14,11 +11,11 @@ import { type KeyFault, type KeyRequest, readNewKey } from '../../auth/new-key.j
 import { showKey } from '../../auth/shown-key.js';
 import type { Database } from '../../db/database.js';
 import type { Writing } from '../../db/writing.js';
-import { HTTP_LIMITS } from '../../limits/http.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem, type InputFault } from '../../problem.js';
 import { pathTemplate } from '../path-template.js';
-import type { AdminRoute, BodyInput, Call } from '../route.js';
+import { type AdminRoute, jsonBody } from '../route.js';
+import { actRecorder } from './record-act.js';
 
 export interface KeyRoutesOptions {
   readonly db: Database;
@@ -28,22 +25,14 @@ export interface KeyRoutesOptions {
   readonly anonymous?: AnonymousSettings | null;
 }
 
-const BODY: BodyInput<KeyBody> = {
-  types: ['application/json'],
-  shape: KEY_SHAPE,
-  example: { actor: 'ana', identities: ['orcid:0000-0002-1825-0097'], scopes: ['resource:read'], restrictions: null },
-  maxBytes: HTTP_LIMITS.bodyBytes,
-};
+const BODY = jsonBody(KEY_SHAPE, {
+  ...{ actor: 'ana', identities: ['orcid:0000-0002-1825-0097'], scopes: ['resource:read'], restrictions: null },
+});
 
 const REVOKE = '/admin/v1/keys/{id}/revoke';
 
 export function makeKeyRoutes({ db, fingerprint, nextId, anonymous }: KeyRoutesOptions): readonly AdminRoute[] {
-  const eventOf = (
-    { actor, at, requestId }: Call<AdminActor>,
-    act: Pick<EventParts, 'operation' | 'key' | 'credential' | 'status'>,
-  ): ReturnType<typeof makeEvent> =>
-    makeEvent({ ...act, at, requestId, id: nextId(), kind: 'admin', actor: eventAdmin(actor), outcome: 'allowed' });
-
+  const record = actRecorder(nextId);
   const list: AdminRoute = {
     method: 'GET',
     path: '/admin/v1/keys',
@@ -66,18 +55,12 @@ export function makeKeyRoutes({ db, fingerprint, nextId, anonymous }: KeyRoutesO
     input: { body: BODY },
     output: { 201: { type: 'application/json', schema: NEW_KEY_SCHEMA } },
     run: async (call) => {
-      if (!KEY_SHAPE.isRead(call.body)) throw new TypeError('a body that was not read with the shape of its route');
-      const read = readNewKey(requestOf(call.body), call.at, anonymous);
+      const read = readNewKey(requestOf(KEY_SHAPE.asRead(call.body)), call.at, anonymous);
       if (!read.ok) throw new ApiProblem('request.schema', { errors: read.faults.map(errorOf) });
       const { text, key } = await db.write(async (writing) => {
         const made = await createKey(writing, read.key, call.at);
-        const event = eventOf(call, {
-          operation: 'key.create',
-          key: made.key.id,
-          status: 201,
-          credential: eventCredential(made.key),
-        });
-        await recordInTransaction(writing, [event]);
+        const credential = eventCredential(made.key);
+        await record(writing, call, { operation: 'key.create', key: made.key.id, status: 201, credential });
         return made;
       });
       const { id, ...shown } = showKey(key, call.at, fingerprint);
@@ -96,10 +79,9 @@ export function makeKeyRoutes({ db, fingerprint, nextId, anonymous }: KeyRoutesO
     run: async (call) => {
       const id = pathTemplate(REVOKE).partOf(call.path);
       if (id === null || !isKeyId(id)) throw new ApiProblem('key.not_found');
-      const beside = async (writing: Writing, { key }: RevokedKey): Promise<void> => {
+      const beside = (writing: Writing, { key }: RevokedKey): Promise<void> => {
         const credential = key === null ? {} : { credential: eventCredential(key) };
-        const event = eventOf(call, { ...credential, operation: 'key.revoke', key: id, status: 200 });
-        await recordInTransaction(writing, [event]);
+        return record(writing, call, { ...credential, operation: 'key.revoke', key: id, status: 200 });
       };
       const revoked = await revokeKey(db, { id, now: call.at, beside });
       if (revoked === null) throw new ApiProblem('key.not_found');

@@ -1,7 +1,8 @@
 // POST /api/v1/query, /api/v1/query/count and /api/v1/query/aggregate: what the actor may see, and nothing else that exists.
 import { type Family, judgeAs, type Policy, ROOT, visibilityAs } from '../../../engine/index.js';
 import { AGGREGATE_SCHEMA, COUNT_SCHEMA, PAGE_SCHEMA } from '../../api/answer-schemas.js';
-import { type AggregateBody, QUERY_SHAPES, type QueryBody } from '../../api/query-schema.js';
+import { QUERY_SHAPES, type QueryBody } from '../../api/query-schema.js';
+import type { ShownIds } from '../../audit/listed.js';
 import type { Database } from '../../db/database.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import { ApiProblem, type ProblemCode } from '../../problem.js';
@@ -11,7 +12,14 @@ import type { QueryPlan } from '../../query/plan.js';
 import { countMatches, listPage, namespaceExists } from '../../query/records.js';
 import { makeVisibleMemory, type VisibleSet } from '../../query/remembered.js';
 import type { RowPredicate } from '../../query/row-predicate.js';
-import { type BodyInput, type DecidedQuery, type RecordVisibility, type Route, visibilityRoute } from '../route.js';
+import {
+  type BodyInput,
+  type DecidedQuery,
+  jsonBody,
+  type Route,
+  type VisibilityRoute,
+  visibilityRoute,
+} from '../route.js';
 
 export interface QueryRoutesOptions {
   readonly db: Database;
@@ -29,34 +37,17 @@ const ASKED: QueryBody = Object.freeze({
 
 /** The cursor of a page has room of its own, so that a client can always send it back with its query. */
 const LIST_BODY: BodyInput<QueryBody> = {
-  types: ['application/json'],
-  shape: QUERY_SHAPES.query,
-  example: {
+  ...jsonBody(QUERY_SHAPES.query, {
     ...ASKED,
     orderBy: [{ 'properties.resolutionA': 'asc' }],
     select: ['namespace', 'name', 'properties.resolutionA'],
     page: { size: 3 },
-  },
-  maxBytes: HTTP_LIMITS.bodyBytes,
+  }),
   carries: {
     at: ['page', 'after'],
     memberBytes: HTTP_LIMITS.cursorMemberBytes,
     maxBytes: HTTP_LIMITS.cursorMemberBytes + HTTP_LIMITS.cursorCharacters,
   },
-};
-
-const COUNT_BODY: BodyInput<QueryBody> = {
-  types: ['application/json'],
-  shape: QUERY_SHAPES.count,
-  example: ASKED,
-  maxBytes: HTTP_LIMITS.bodyBytes,
-};
-
-const AGGREGATE_BODY: BodyInput<AggregateBody> = {
-  types: ['application/json'],
-  shape: QUERY_SHAPES.aggregate,
-  example: { ...ASKED, groupBy: 'namespace', values: [{ count: true }, { min: 'properties.resolutionA' }] },
-  maxBytes: HTTP_LIMITS.bodyBytes,
 };
 
 const QUERY_PROBLEMS: readonly ProblemCode[] = Object.freeze([
@@ -85,8 +76,27 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     }
     return opened;
   };
-  const list = visibilityRoute({
-    method: 'POST',
+  const queryRoute = <Body, Plan extends Asked>({ read, ...told }: QueryRoute<Body, Plan>): Route =>
+    visibilityRoute<Body, Plan>({
+      ...told,
+      method: 'POST',
+      visibilityOf: ({ family, namespace, reach }) => ({ family, context: namespace, reach }),
+      answer: async (decided, plan) => {
+        const { predicate, digest } = visibleSet(decided, plan);
+        const reading = { predicate, plan, signal: decided.gone, asker: decided.actor.id };
+        const [found] = await Promise.all([
+          read(reading, { decided, visibility: digest }),
+          assertNamespace(db, decided, plan),
+        ]);
+        const { members, items, ids } = found;
+        return {
+          status: 200,
+          json: answerJson(plan, members, decided.policy),
+          shown: { items, visibility: digest, ...(ids === null ? {} : { ids }) },
+        };
+      },
+    });
+  const list = queryRoute({
     path: '/api/v1/query',
     operationId: 'queryRecords',
     summary: 'Find records that the actor may see, a page at a time',
@@ -95,90 +105,70 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     output: { 200: { type: 'application/json', schema: PAGE_SCHEMA } },
     planOf: planQuery,
     verb: 'query',
-    visibilityOf: visibilityRequest,
-    answer: async (decided, plan) => {
-      const { actor, policy, gone } = decided;
-      const { predicate, digest } = visibleSet(decided, plan);
-      const cursors = { secret: cursorKey, actorId: actor.id, visibility: digest };
-      const [page] = await Promise.all([
-        listPage(db, {
-          predicate,
-          plan,
-          cursors,
-          includable: includable(decided, plan),
-          signal: gone,
-          asker: actor.id,
-        }),
-        assertNamespace(db, decided, plan),
-      ]);
+    read: async (reading, { decided, visibility }) => {
+      const { plan } = reading;
+      const cursors = { secret: cursorKey, actorId: decided.actor.id, visibility };
+      const page = await listPage(db, { ...reading, cursors, includable: includable(decided, plan) });
       const next = page.next === null ? 'null' : `"${page.next}"`;
       const included = page.included === null ? '' : `,"included":${page.included}`;
-      const shown = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}${included}`;
-      return {
-        status: 200,
-        json: answerJson(plan, shown, policy),
-        shown: { items: page.count, ids: page.ids, visibility: digest },
-      };
+      const members = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}${included}`;
+      return { members, items: page.count, ids: page.ids };
     },
   });
-  const count = visibilityRoute({
-    method: 'POST',
+  const count = queryRoute({
     path: '/api/v1/query/count',
     operationId: 'countRecords',
     summary: 'Count the records that the actor may see',
     problems: QUERY_PROBLEMS,
-    body: COUNT_BODY,
+    body: jsonBody(QUERY_SHAPES.count, ASKED),
     output: { 200: { type: 'application/json', schema: COUNT_SCHEMA } },
     planOf: planQuery,
     verb: 'count',
-    visibilityOf: visibilityRequest,
-    answer: async (decided, plan) => {
-      const { actor, gone } = decided;
-      const { predicate, digest } = visibleSet(decided, plan);
-      const [{ count: total, only }] = await Promise.all([
-        countMatches(db, { predicate, plan, signal: gone, asker: actor.id }),
-        assertNamespace(db, decided, plan),
-      ]);
-      return {
-        status: 200,
-        json: answerJson(plan, `"count":${String(total)}`, decided.policy),
-        shown: { items: total, visibility: digest, ...(only === null ? {} : { ids: only }) },
-      };
+    read: async (reading) => {
+      const { count: items, only } = await countMatches(db, reading);
+      return { members: `"count":${String(items)}`, items, ids: only };
     },
   });
-  const aggregate = visibilityRoute({
-    method: 'POST',
+  const aggregate = queryRoute({
     path: '/api/v1/query/aggregate',
     operationId: 'aggregateRecords',
     summary: 'Count and sum up visible records by the values of a field',
     problems: QUERY_PROBLEMS.filter((code) => code !== 'query.cursor'),
-    body: AGGREGATE_BODY,
+    body: jsonBody(QUERY_SHAPES.aggregate, {
+      ...{ ...ASKED, groupBy: 'namespace', values: [{ count: true }, { min: 'properties.resolutionA' }] },
+    }),
     output: { 200: { type: 'application/json', schema: AGGREGATE_SCHEMA } },
     planOf: planAggregate,
     verb: 'aggregate',
-    visibilityOf: visibilityRequest,
-    answer: async (decided, plan) => {
-      const { actor, gone } = decided;
-      const { predicate, digest } = visibleSet(decided, plan);
-      const [groups] = await Promise.all([
-        aggregateRecords(db, { predicate, plan, signal: gone, asker: actor.id }),
-        assertNamespace(db, decided, plan),
-      ]);
-      return {
-        status: 200,
-        json: answerJson(plan, `"groups":${groups.json}`, decided.policy),
-        shown: { items: groups.count, visibility: digest, ...(groups.alone === '' ? {} : { ids: groups.alone }) },
-      };
+    read: async (reading) => {
+      const { json, count: items, alone } = await aggregateRecords(db, reading);
+      return { members: `"groups":${json}`, items, ids: alone === '' ? null : alone };
     },
   });
   return [list, count, aggregate];
 }
 
-type Asked = Pick<QueryPlan, 'family' | 'namespace' | 'reach'>;
-
-function visibilityRequest({ family, namespace, reach }: Asked): RecordVisibility {
-  return { family, context: namespace, reach };
+interface Reading<Plan> {
+  readonly predicate: RowPredicate;
+  readonly plan: Plan;
+  readonly signal: AbortSignal;
+  readonly asker: string;
 }
+
+interface QueryRoute<Body, Plan> extends Omit<VisibilityRoute<Body, Plan>, 'method' | 'visibilityOf' | 'answer'> {
+  readonly read: (
+    reading: Reading<Plan>,
+    by: { readonly decided: DecidedQuery; readonly visibility: string },
+  ) => Promise<{
+    /** Of the answer, as JSON. */
+    readonly members: string;
+    /** How many records it shows, and which. */
+    readonly items: number;
+    readonly ids: ShownIds | null;
+  }>;
+}
+
+type Asked = Pick<QueryPlan, 'family' | 'namespace' | 'reach'>;
 
 /** An actor who may read the namespace itself learns if it does not exist. Everyone else gets answers as if it did. */
 async function assertNamespace(

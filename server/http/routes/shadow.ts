@@ -1,14 +1,11 @@
 // /admin/v1/shadow: a stored snapshot that is judged beside the policy in force, and the differences found so far.
 import { formatInstant } from '../../../engine/index.js';
-import { SHADOW_SCHEMA, SHADOW_SHAPE, type ShadowBody } from '../../api/shadow-schemas.js';
-import { eventAdmin, makeEvent } from '../../audit/event.js';
-import { recordInTransaction } from '../../audit/outbox.js';
-import type { AdminActor } from '../../auth/admin-actor.js';
+import { SHADOW_SCHEMA, SHADOW_SHAPE } from '../../api/shadow-schemas.js';
 import type { Database } from '../../db/database.js';
-import { HTTP_LIMITS } from '../../limits/http.js';
 import type { IdSource } from '../../lib/ports.js';
 import type { Shadow, ShadowState } from '../../shadow/shadow.js';
-import type { AdminRoute, BodyInput, Call } from '../route.js';
+import { type AdminRoute, jsonBody } from '../route.js';
+import { actRecorder } from './record-act.js';
 import { refusedAs } from './refused-snapshot.js';
 
 export interface ShadowRoutesOptions {
@@ -18,23 +15,10 @@ export interface ShadowRoutesOptions {
 }
 
 const PATH = '/admin/v1/shadow';
-const BODY: BodyInput<ShadowBody> = {
-  types: ['application/json'],
-  shape: SHADOW_SHAPE,
-  example: { snapshot: null },
-  maxBytes: HTTP_LIMITS.bodyBytes,
-};
 const OUTPUT = { 200: { type: 'application/json', schema: SHADOW_SCHEMA } } as const;
 
 export function makeShadowRoutes({ shadow, db, nextId }: ShadowRoutesOptions): readonly AdminRoute[] {
-  const record = (
-    { actor, at, requestId }: Call<AdminActor>,
-    act: { readonly operation: 'shadow.begin' | 'shadow.end'; readonly snapshot?: string },
-  ): Promise<void> => {
-    const done = { kind: 'admin', outcome: 'allowed', status: 200 } as const;
-    const event = makeEvent({ ...act, ...done, at, requestId, id: nextId(), actor: eventAdmin(actor) });
-    return db.write((writing) => recordInTransaction(writing, [event]));
-  };
+  const record = actRecorder(nextId);
   const show: AdminRoute = {
     method: 'GET',
     path: PATH,
@@ -51,22 +35,23 @@ export function makeShadowRoutes({ shadow, db, nextId }: ShadowRoutesOptions): r
     access: 'admin',
     operationId: 'chooseShadow',
     summary: 'Judge a stored snapshot beside the policy in force, or none any more; it decides nothing',
-    input: { body: BODY },
+    input: { body: jsonBody(SHADOW_SHAPE, { snapshot: null }) },
     problems: ['snapshot.not_found', 'snapshot.refused'],
     output: OUTPUT,
     run: async (call) => {
-      if (!SHADOW_SHAPE.isRead(call.body)) throw new TypeError('a body of another shape');
-      const { snapshot } = call.body;
+      const { snapshot } = SHADOW_SHAPE.asRead(call.body);
+      const noted = (operation: 'shadow.begin' | 'shadow.end', about: string): Promise<void> =>
+        db.write((writing) => record(writing, call, { operation, snapshot: about, status: 200 }));
       if (snapshot === null) {
         const before = shadow.state();
-        if (before !== null) await record(call, { operation: 'shadow.end', snapshot: before.policy.digest });
+        if (before !== null) await noted('shadow.end', before.policy.digest);
         shadow.end();
         return { status: 200, json: shadowJson(null) };
       }
       const begun = await refusedAs('snapshot.refused', () =>
         shadow.begin(snapshot, {
           askedBy: `${call.actor.kind} ${call.actor.id}`,
-          before: () => record(call, { operation: 'shadow.begin', snapshot }),
+          before: () => noted('shadow.begin', snapshot),
           signal: call.gone,
         }),
       );

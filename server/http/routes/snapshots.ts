@@ -1,19 +1,9 @@
 // /admin/v1/snapshots and /admin/v1/rollback: which snapshots the store has, and which one is in force. An activation
 // is recorded in the transaction that makes it, and every gateway of the store follows it.
 import { formatInstant } from '../../../engine/index.js';
-import {
-  ACTIVATE_SHAPE,
-  type ActivateBody,
-  ACTIVATED_SCHEMA,
-  ROLLBACK_SHAPE,
-  type RollbackBody,
-  SNAPSHOTS_SCHEMA,
-} from '../../api/admin-schemas.js';
-import { eventAdmin, makeEvent } from '../../audit/event.js';
-import { recordInTransaction } from '../../audit/outbox.js';
+import { ACTIVATE_SHAPE, ACTIVATED_SCHEMA, ROLLBACK_SHAPE, SNAPSHOTS_SCHEMA } from '../../api/admin-schemas.js';
 import { eventPolicy } from '../../audit/provenance.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
-import { HTTP_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/store/activations.js';
 import type { ActivePolicy, Labels } from '../../policy/active/active-policy.js';
@@ -23,7 +13,8 @@ import { ApiProblem } from '../../problem.js';
 import type { Shadow } from '../../shadow/shadow.js';
 import type { JsonAnswer } from '../exchange.js';
 import { pathTemplate } from '../path-template.js';
-import type { AdminRoute, BodyInput, Call } from '../route.js';
+import { type AdminRoute, type Call, jsonBody } from '../route.js';
+import { actRecorder } from './record-act.js';
 import { refusedAs } from './refused-snapshot.js';
 
 export interface SnapshotRoutesOptions {
@@ -35,43 +26,23 @@ export interface SnapshotRoutesOptions {
 
 const ACTIVATE = '/admin/v1/snapshots/{id}/activate';
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
-const JSON_BODY = { types: ['application/json'], maxBytes: HTTP_LIMITS.bodyBytes } as const;
-const ACTIVATE_BODY: BodyInput<ActivateBody> = {
-  ...JSON_BODY,
-  shape: ACTIVATE_SHAPE,
-  example: { reason: 'tested in staging' },
-  optional: true,
-};
-const ROLLBACK_BODY: BodyInput<RollbackBody> = {
-  ...JSON_BODY,
-  shape: ROLLBACK_SHAPE,
-  example: { reason: 'the optics labs lost their runs' },
-};
-
-export function makeSnapshotRoutes({
-  activator,
-  policies,
-  shadow,
-  nextId,
-}: SnapshotRoutesOptions): readonly AdminRoute[] {
+export function makeSnapshotRoutes(options: SnapshotRoutesOptions): readonly AdminRoute[] {
+  const { activator, policies, shadow, nextId } = options;
   const { snapshots, activations } = activator;
+  const record = actRecorder(nextId);
 
   const choose = async (
-    { actor, at, requestId }: Call<AdminActor>,
+    call: Call<AdminActor>,
     choice: Pick<ChosenSnapshot, 'kind' | 'snapshot' | 'reason'>,
   ): Promise<JsonAnswer> => {
     const { kind, snapshot, reason } = choice;
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
-    const act = { operation, snapshot, kind: 'admin', outcome: 'allowed', status: 200 } as const;
     const { policy, generation } = await refusedAs('snapshot.refused', () =>
       activator.choose({
         ...choice,
-        askedBy: `${actor.kind} ${actor.id}`,
-        beside: (writing, generation) => {
-          const policy = eventPolicy({ generation, reason });
-          const event = makeEvent({ ...act, policy, at, requestId, id: nextId(), actor: eventAdmin(actor) });
-          return recordInTransaction(writing, [event]);
-        },
+        askedBy: `${call.actor.kind} ${call.actor.id}`,
+        beside: (writing, generation) =>
+          record(writing, call, { operation, snapshot, status: 200, policy: eventPolicy({ generation, reason }) }),
       }),
     );
     return { status: 200, json: JSON.stringify({ snapshot: policy.digest, generation }) };
@@ -123,14 +94,14 @@ export function makeSnapshotRoutes({
     operationId: 'activateSnapshot',
     summary: 'Put a stored snapshot in force, on every gateway of the store',
     example: `sha256:${'0'.repeat(64)}`,
-    input: { body: ACTIVATE_BODY },
+    input: { body: { ...jsonBody(ACTIVATE_SHAPE, { reason: 'tested in staging' }), optional: true } },
     problems: ['snapshot.not_found', 'snapshot.refused', 'snapshot.rollback_refused'],
     output: { 200: { type: 'application/json', schema: ACTIVATED_SCHEMA } },
     run: async (call) => {
-      if (!ACTIVATE_SHAPE.isRead(call.body)) throw new TypeError('a body of another shape');
+      const { reason = 'activated' } = ACTIVATE_SHAPE.asRead(call.body);
       const snapshot = pathTemplate(ACTIVATE).partOf(call.path);
       if (snapshot === null || !DIGEST.test(snapshot)) throw new ApiProblem('snapshot.not_found');
-      return choose(call, { kind: 'activated', snapshot, reason: call.body.reason ?? 'activated' });
+      return choose(call, { kind: 'activated', snapshot, reason });
     },
   };
   const rollback: AdminRoute = {
@@ -139,12 +110,11 @@ export function makeSnapshotRoutes({
     access: 'admin',
     operationId: 'rollBack',
     summary: 'Put an earlier snapshot in force again; a source undoes that only by offering another one',
-    input: { body: ROLLBACK_BODY },
+    input: { body: jsonBody(ROLLBACK_SHAPE, { reason: 'the optics labs lost their runs' }) },
     problems: ['snapshot.not_found', 'snapshot.refused', 'snapshot.rollback_refused'],
     output: { 200: { type: 'application/json', schema: ACTIVATED_SCHEMA } },
     run: async (call) => {
-      if (!ROLLBACK_SHAPE.isRead(call.body)) throw new TypeError('a body of another shape');
-      const { to, reason } = call.body;
+      const { to, reason } = ROLLBACK_SHAPE.asRead(call.body);
       const snapshot = to ?? earlierThan(await activations.list(POLICY_LIMITS.history));
       if (snapshot === null)
         throw new ApiProblem('snapshot.not_found', { title: 'No other snapshot was in force before' });

@@ -33,19 +33,9 @@ export interface StatusOptions {
   readonly authzen: AuthzenSettings | null;
 }
 
-export function makeStatusRoute({
-  startedAt,
-  db,
-  policies,
-  ages,
-  shadow,
-  peers,
-  readiness,
-  audit,
-  certificateExpires,
-  workers,
-  authzen,
-}: StatusOptions): StatusRoute {
+export function makeStatusRoute(options: StatusOptions): StatusRoute {
+  const { startedAt, db, policies, ages, shadow, peers, readiness } = options;
+  const { audit, certificateExpires, workers, authzen } = options;
   const version = programVersion();
   return {
     method: 'GET',

@@ -1,8 +1,6 @@
 // POST /admin/v1/snapshots: takes a snapshot, verifies it on another thread, and stores it. This does not put it in
 // force.
 import { STORED_SCHEMA, UPLOAD_SCHEMA } from '../../api/admin-schemas.js';
-import { eventAdmin, makeEvent } from '../../audit/event.js';
-import { recordInTransaction } from '../../audit/outbox.js';
 import type { AdminActor } from '../../auth/admin-actor.js';
 import { SHARE_LIMITS } from '../../limits/http.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
@@ -17,6 +15,7 @@ import { ApiProblem } from '../../problem.js';
 import type { JsonAnswer } from '../exchange.js';
 import { tooMany } from '../rate-limit.js';
 import type { AdminRoute, Call } from '../route.js';
+import { actRecorder } from './record-act.js';
 import { refusedAs } from './refused-snapshot.js';
 
 export interface UploadRouteOptions {
@@ -29,7 +28,8 @@ export interface UploadRouteOptions {
 }
 
 export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
-  const { activator, nextId } = options;
+  const { activator } = options;
+  const record = actRecorder(options.nextId);
   /**
    * Admins who are sending now. Each may send one snapshot at a time, so that nobody keeps others from sending theirs.
    */
@@ -39,12 +39,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
   /** Each takes a thread and as much memory again as was sent. There are no more than admins who send. */
   const judge = oneAtATime(Infinity, busy);
 
-  const store = async (
-    { actor, at, requestId }: Call<AdminActor>,
-    parts: UploadParts,
-    signal: AbortSignal,
-  ): Promise<JsonAnswer> => {
-    const act = { operation: 'snapshot.store', kind: 'admin', outcome: 'allowed' } as const;
+  const store = async (call: Call<AdminActor>, parts: UploadParts, signal: AbortSignal): Promise<JsonAnswer> => {
     let status: 200 | 201 = 201;
     const { digest: snapshot, decisions } = await refusedAs('snapshot.invalid', () =>
       takeUpload(parts, {
@@ -53,9 +48,7 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
         tables: activator.tables,
         beside: (writing, { snapshot, isNew }) => {
           status = isNew ? 201 : 200;
-          return recordInTransaction(writing, [
-            makeEvent({ ...act, status, snapshot, at, requestId, id: nextId(), actor: eventAdmin(actor) }),
-          ]);
+          return record(writing, call, { operation: 'snapshot.store', status, snapshot });
         },
         signal,
       }),

@@ -5,7 +5,6 @@ import {
   type ImportedGrant,
   type ImportedMember,
   type ImportedPolicy,
-  type ImportedRole,
   type ImportQuestion,
   type SourcePlace,
   type Unsaid,
@@ -13,7 +12,7 @@ import {
 import { type Actions, makeActions, requireFewScopes } from '../make-actions.js';
 import { makeNames } from '../make-names.js';
 import { makePlaces, type NamespaceMaker } from '../make-places.js';
-import { makeMembers } from '../role-members.js';
+import { makeMembers, namedRoles } from '../role-members.js';
 import { enforcerFor, indexRules } from './enforce.js';
 import { type CasbinRules, readCasbin } from './read-casbin.js';
 
@@ -33,13 +32,7 @@ export function importCasbin(files: readonly ForeignFile[]): ImportedPolicy {
   );
   unsaid.push(...members.unsaid);
   const names = makeNames();
-  const named = (member: ImportedMember): ImportedMember =>
-    'role' in member ? { role: names.of(member.role) } : member;
-  const roles = [...members.roles].map(([role, list]): ImportedRole => ({
-    name: names.of(role),
-    description: `The role ${role}`,
-    members: list.map(named),
-  }));
+  const { roles, named } = namedRoles(members, names.of, (role) => `The role ${role}`);
   const places = makePlaces([...rules.permissions.map(({ object }) => object), ELSEWHERE]);
   const actions = makeActions(
     FAMILY,

@@ -7,12 +7,11 @@ import {
   type ImportedGrant,
   type ImportedMember,
   type ImportedPolicy,
-  type ImportedRole,
   type ImportQuestion,
   type Unsaid,
 } from '../imported-policy.js';
 import { asSegment, makeNames, type NameMaker } from '../make-names.js';
-import { makeMembers, type MemberLink, type RoleMembers } from '../role-members.js';
+import { makeMembers, type MemberLink, namedRoles, type RoleMembers } from '../role-members.js';
 import { type Account, decidingLine, indexTeams, mayApprove } from './judge.js';
 import { type OwnedFolder, type OwnedFolders, ownedFolders } from './owned-folders.js';
 import { type CodeOwners, isCodeOwners, readCodeOwners } from './read-code-owners.js';
@@ -56,12 +55,8 @@ export function importGithub(files: readonly ForeignFile[]): ImportedPolicy {
     ...owned.flatMap((one) => one.unsaid),
   ];
   const names = makeNames();
-  const named = (member: ImportedMember): ImportedMember =>
-    'role' in member ? { role: names.of(member.role, member.role.replace('/', '.')) } : member;
-  const roles = [...members.roles].map(([team, list]): ImportedRole => {
-    const name = names.of(team, team.replace('/', '.'));
-    return { name, description: `The team ${team} and the teams below it`, members: list.map(named) };
-  });
+  const nameOf = (team: string): string => names.of(team, team.replace('/', '.'));
+  const { roles, named } = namedRoles(members, nameOf, (team) => `The team ${team} and the teams below it`);
   const source: Source = { organizations, owners: owned };
   const ids = makeNames();
   const made = [...repositoryGrants(source, ids, named), ...ownerGrants(source, ids, { members, named })];

@@ -1,8 +1,7 @@
 // Families and actions for what rules of Kubernetes name. A policy has few scopes, so verbs that no rule tells apart are one action: `read`
 // for those that read, `write` for those that change. What a `*` stands for beside everything that is named is called `other`.
-import { ENGINE_LIMITS } from '../../../engine/compiler.js';
-import { SCOPES } from '../../../engine/index.js';
-import { ForeignFault, type ImportedFamily } from '../imported-policy.js';
+import type { ImportedFamily } from '../imported-policy.js';
+import { areFewScopes, requireFewScopes } from '../make-actions.js';
 import { makeNames } from '../make-names.js';
 import { valueIn } from '../value-in.js';
 import type { RbacRequest } from './authorize.js';
@@ -11,7 +10,6 @@ import type { RbacRule } from './read-objects.js';
 const OTHER = 'other';
 const READING = ['get', 'list', 'watch'];
 const CHANGING = ['update', 'create', 'patch', 'delete', 'deletecollection'];
-const MOST_SCOPES = ENGINE_LIMITS.scopes - SCOPES.length;
 
 export interface RbacWords {
   readonly families: readonly ImportedFamily[];
@@ -30,13 +28,9 @@ interface Kind {
 /** Throws `ForeignFault` if the rules need more scopes than a policy has. */
 export function makeRbacWords(rules: readonly RbacRule[]): RbacWords {
   const kinds = kindsOf(rules);
-  const apart = kinds.map((kind) => [kind]);
-  const fine = declare(apart);
-  const declared = fine.scopes <= MOST_SCOPES ? fine : declare(alike(kinds));
-  if (declared.scopes > MOST_SCOPES) {
-    const most = `${String(declared.scopes)} scopes, and a policy has at most ${String(MOST_SCOPES)} of its own`;
-    throw new ForeignFault(null, `the rules need ${most}: import fewer files at a time`);
-  }
+  const fine = declare(kinds.map((kind) => [kind]));
+  const declared = areFewScopes(fine.families) ? fine : declare(alike(kinds));
+  requireFewScopes(declared.families);
   const byRule = new Map<number, Set<string>>();
   for (const { scope, rules: carrying } of declared.requests)
     for (const at of carrying) byRule.set(at, (byRule.get(at) ?? new Set()).add(scope));
@@ -117,7 +111,6 @@ function alike(kinds: readonly Kind[]): readonly (readonly Kind[])[] {
 interface Declared {
   readonly families: readonly ImportedFamily[];
   readonly requests: readonly (RbacRequest & { readonly scope: string; readonly rules: readonly number[] })[];
-  readonly scopes: number;
 }
 
 function declare(groups: readonly (readonly Kind[])[]): Declared {
@@ -137,7 +130,7 @@ function declare(groups: readonly (readonly Kind[])[]): Declared {
       for (const { action, verbs, rules } of classes)
         for (const verb of verbs) requests.push({ apiGroup, resource, verb, scope: `${name}:${action}`, rules });
   }
-  return { families, requests, scopes: families.reduce((sum, { actions }) => sum + 2 + actions.length, 0) };
+  return { families, requests };
 }
 
 function titleOf({ apiGroup, resource }: Kind): string {

@@ -4,7 +4,7 @@ import { canonicalize, type Identity, makeIdentity } from '../../../engine/index
 import type { ForeignFile, ImportedMember, ImportedPolicy, ImportQuestion, Unsaid } from '../imported-policy.js';
 import { type Actions, makeActions, requireFewScopes } from '../make-actions.js';
 import { asSegment, makeNames } from '../make-names.js';
-import { makeMembers } from '../role-members.js';
+import { makeMembers, namedRoles } from '../role-members.js';
 import { valueIn } from '../value-in.js';
 import { checkerFor, targetsByUser } from './check.js';
 import { readTuples, type RelationTuple } from './read-tuples.js';
@@ -31,13 +31,7 @@ export function importOpenFga(files: readonly ForeignFile[]): ImportedPolicy {
   const members = makeMembers(links, identityOf, sets);
   unsaid.push(...members.unsaid);
   const names = makeNames();
-  const named = (member: ImportedMember): ImportedMember =>
-    'role' in member ? { role: names.of(member.role) } : member;
-  const roles = [...members.roles].map(([set, list]) => ({
-    name: names.of(set),
-    description: `All that are ${set}`,
-    members: list.map(named),
-  }));
+  const { roles } = namedRoles(members, names.of, (set) => `All that are ${set}`);
   const words = wordsOf(tuples);
   const ids = makeNames();
   const grants = tuples.flatMap((tuple) => {

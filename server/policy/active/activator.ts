@@ -294,15 +294,8 @@ export function makeActivator(options: ActivatorOptions): Activator {
         const isRenewal = policy.digest === before.policy.digest;
         const reason = isRenewal ? 'published again' : 'changed at its source';
         const askedBy = Object.values(from).join(' ');
-        const recorded = await activations.record({
-          kind: 'offered',
-          policy,
-          statement,
-          reason,
-          askedBy,
-          at,
-          after,
-        } as const);
+        const offered = { kind: 'offered', policy, statement, reason, askedBy, at, after } as const;
+        const recorded = await activations.record(offered);
         switch (recorded.kind) {
           case 'held':
             return 'taken';

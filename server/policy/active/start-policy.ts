@@ -59,13 +59,8 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
       throw new PolicyRefused({ ...fault, message });
     });
     await tables?.keep(policy);
-    const candidate = {
-      policy,
-      labels,
-      source: { kind: 'store' },
-      ...inForceBy(statement),
-      askedBy: last.askedBy,
-    } as const;
+    const { askedBy } = last;
+    const candidate = { policy, labels, source: { kind: 'store' }, ...inForceBy(statement), askedBy } as const;
     return { candidate, bytes: bytes ?? new Uint8Array(), generation, age: last.age };
   };
   const last = await activations.newest();
@@ -75,13 +70,8 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
   if (isOffered !== undefined && last?.snapshot !== policy.digest && !(await isOffered())) throw new OfferReplaced();
   const after = isOffered === undefined ? {} : { after: last?.generation ?? 0 };
   const at = clock.now();
-  const labels = await snapshots.keep({
-    policy,
-    bytes,
-    labels: offered.labels,
-    statement: statement?.envelope ?? null,
-    at,
-  });
+  const envelope = statement?.envelope ?? null;
+  const labels = await snapshots.keep({ policy, bytes, labels: offered.labels, statement: envelope, at });
   await tables?.keep(policy);
   const askedBy = Object.values(from).join(' ');
   const offer = { kind: 'offered', policy, statement, reason: 'start', askedBy, at, ...after } as const;

@@ -86,19 +86,19 @@ interface Texts {
 }
 
 function answersOf({ read, write }: Texts): Omit<KeptAnswers, 'close'> {
-  const answers = <T extends object>(kind: string, isAnswer: (value: unknown) => value is T): Kept<T> => ({
+  const answers = <T extends object>(kind: string, members: readonly (string & keyof T)[]): Kept<T> => ({
     get: async (name) => {
       const key = `${kind}-${name}`;
       const text = await read(key);
       const answer = text === null ? null : answerIn(text, key);
-      return isAnswer(answer) ? answer : null;
+      return hasMembers<T>(answer, members) ? answer : null;
     },
     put: (name, answer) => write(`${kind}-${name}`, keptText(`${kind}-${name}`, answer)),
   });
   return {
-    trees: answers('tree', isOutcome),
-    changes: answers('changes', isChanges),
-    people: answers('people', isPeople),
+    trees: answers<CommitOutcome>('tree', ['kind']),
+    changes: answers<Changes>('changes', ['gained', 'lost', 'exclusive']),
+    people: answers<People>('people', []),
   };
 }
 
@@ -119,20 +119,7 @@ function answerIn(text: string, key: string): unknown {
   return JSON.parse(json);
 }
 
-// The digest says that this program wrote the answer, so these need not look at all of it.
-
-function isOutcome(value: unknown): value is CommitOutcome {
-  return isObject(value) && 'kind' in value;
-}
-
-function isChanges(value: unknown): value is Changes {
-  return isObject(value) && 'gained' in value && 'lost' in value && 'exclusive' in value;
-}
-
-function isPeople(value: unknown): value is People {
-  return isObject(value);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+/** The digest says that this program wrote the answer, so this need not look at all of it. */
+function hasMembers<T extends object>(value: unknown, members: readonly (string & keyof T)[]): value is T {
+  return typeof value === 'object' && value !== null && members.every((name) => name in value);
 }

@@ -1,16 +1,7 @@
 // The policy of a folder as `compile` makes it, without running tests and guardrails, which change no right.
-import {
-  compilePolicy,
-  costOfTests,
-  type Diagnostic,
-  type DocumentReader,
-  ENGINE_LIMITS,
-  openCompiled,
-  type PolicySet,
-  readPolicy,
-  sortDiagnostics,
-} from '../../../engine/compiler.js';
+import { type Diagnostic, type DocumentReader, type PolicySet, sortDiagnostics } from '../../../engine/compiler.js';
 import { InvariantError, type Policy } from '../../../engine/index.js';
+import { checkFiles, NO_TESTS } from '../open/check-policy.js';
 import type { FolderReading } from '../open/read-folder.js';
 
 /** Why a folder does not compile. */
@@ -31,21 +22,10 @@ export type TreePolicy =
   | { readonly kind: 'policy'; readonly policy: Policy; readonly set: PolicySet }
   | { readonly kind: 'fault'; readonly fault: TreeFault };
 
-export function policyOfTree(reading: FolderReading, read: DocumentReader): TreePolicy {
-  const files = [...reading.files, ...reading.unread.map((path) => ({ path, bytes: null }))];
-  const { diagnostics, policy: set } = readPolicy(files, ENGINE_LIMITS, read);
-  const errors = [...reading.diagnostics, ...diagnostics].filter(isError);
-  if (set === null || errors.length > 0) return refused(errors);
-  const compiled = compilePolicy(set);
-  if (!compiled.ok) return refused(compiled.diagnostics.filter(isError));
-  const loaded = openCompiled(compiled.snapshot);
-  if (!loaded.ok) throw new InvariantError(`the compiled snapshot does not load: ${loaded.fault.code}`);
-  const tooLong = costOfTests(set, loaded.policy);
-  return tooLong === null ? { kind: 'policy', policy: loaded.policy, set } : refused([tooLong]);
-}
-
-function isError({ severity }: Diagnostic): boolean {
-  return severity === 'error';
+export async function policyOfTree(folder: FolderReading, reader: DocumentReader): Promise<TreePolicy> {
+  const report = await checkFiles(folder, { onlyTests: NO_TESTS, memory: { reader, known: null } });
+  const { compiled, invalidating } = report;
+  return compiled === null ? refused(invalidating) : { kind: 'policy', policy: compiled.handle, set: compiled.set };
 }
 
 function refused(errors: readonly Diagnostic[]): TreePolicy {

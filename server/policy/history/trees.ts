@@ -34,7 +34,7 @@ export function makeTrees(objects: GitObjects, kept: KeptAnswers): Trees {
   const compile = async (tree: string): Promise<TreePolicy> => {
     compiled += 1;
     try {
-      return policyOfTree(await readTree(tree), read);
+      return await policyOfTree(await readTree(tree), read);
     } catch (error) {
       if (!(error instanceof UnfitTreeError)) throw error;
       return { kind: 'fault', fault: { code: 'revision.unreadable', message: `the commit ${error.message}` } };

@@ -70,7 +70,7 @@ export function newMemory(): FolderMemory {
   return { reader: rememberingReader(), known: null };
 }
 
-const NO_TESTS: PolicyTestReport = Object.freeze({
+const NOT_TESTED: PolicyTestReport = Object.freeze({
   passed: 0,
   failed: 0,
   results: Object.freeze([]),
@@ -120,7 +120,10 @@ export async function checkPolicy({ folder, ...request }: CheckRequest): Promise
   return reading.kind === 'path' ? reading : { kind: 'checked', report: await checkFiles(reading, request) };
 }
 
-async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): Promise<CheckReport> {
+/** Of `onlyTests`, for whoever needs neither tests nor guardrails. */
+export const NO_TESTS = /(?!)/;
+
+export async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): Promise<CheckReport> {
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const onPhase = (kind: Phase['kind'], count: number): void => {
     if (bytes >= POLICY_LIMITS.quietBytes) request.onPhase?.({ kind, count });
@@ -139,7 +142,7 @@ async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'f
     diagnostics: sortDiagnostics([...reading.diagnostics, ...found]),
     sources,
   };
-  const refused = { verdict: 'invalid', tests: NO_TESTS, guardrails: NO_GUARDRAILS, compiled: null } as const;
+  const refused = { verdict: 'invalid', tests: NOT_TESTED, guardrails: NO_GUARDRAILS, compiled: null } as const;
   const readErrors = read.diagnostics.filter(isError);
   if (set === null || readErrors.length > 0) return { ...read, ...refused, invalidating: readErrors };
   const { lint } = request;

@@ -12,7 +12,7 @@ import {
   type Policy,
   ROOT,
 } from '../../../engine/index.js';
-import { checkPolicy } from './check-policy.js';
+import { checkPolicy, NO_TESTS } from './check-policy.js';
 import { openPolicy, type OpenResult, openSnapshot } from './open-policy.js';
 import type { Content } from '../sources/source.js';
 
@@ -62,8 +62,6 @@ type People = ReadonlyMap<string, PolicySet['people'][number]>;
 
 /** There is no policy to ask. */
 export const NOT_ASKED: KnownPolicy = { policy: null, people: null };
-/** Runs no tests: neither tests nor guardrails say anything about a key. */
-const NO_TESTS = /(?!)/;
 
 /** Null if the policy cannot be used. */
 export async function askPolicy(content: Content): Promise<KnownPolicy | null> {
@@ -75,6 +73,7 @@ export async function askPolicy(content: Content): Promise<KnownPolicy | null> {
       }),
     );
   const { path } = content;
+  // Neither tests nor guardrails say anything about a key.
   const checked = await checkPolicy({ folder: path, onlyTests: NO_TESTS, digests: false });
   if (checked.kind === 'path')
     return checked.fault.kind === 'not_a_folder' ? askSnapshot(openPolicy(path, 'use')) : null;

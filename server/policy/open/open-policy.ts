@@ -6,7 +6,6 @@ import type { Readable } from 'node:stream';
 import {
   InvariantError,
   loadSnapshot,
-  type LoadResult,
   packedOf,
   type PackedPolicy,
   type Policy,
@@ -96,7 +95,13 @@ export async function openSnapshot(
 export async function readPolicyAt(path: string, purpose: Purpose, watcher: OpenWatcher = {}): Promise<ReadResult> {
   try {
     const facts = await stat(path);
-    if (facts.isDirectory()) return await compileFolder(path, purpose, watcher);
+    if (facts.isDirectory()) {
+      const checked = await checkFolder(path, { purpose, digests: true }, watcher);
+      if (checked.kind !== 'checked') return checked;
+      const { report, compiled } = checked;
+      if (compiled.snapshot === null) throw new InvariantError(WITH_DIGESTS);
+      return { kind: 'read', bytes: compiled.snapshot.bytes, source: 'folder', report };
+    }
     if (facts.size > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
   } catch (error) {
     return { kind: 'path', fault: pathFaultOf(error) };
@@ -122,19 +127,6 @@ async function checkFolder(
   const { compiled, verdict } = report;
   if (compiled === null || (verdict !== 'ok' && purpose !== 'study')) return { kind: 'refused', report };
   return { kind: 'checked', report, compiled };
-}
-
-/** Like `readPolicyAt`, but only for a folder. */
-async function compileFolder(
-  folder: string,
-  purpose: Purpose,
-  watcher: OpenWatcher = {},
-): Promise<Exclude<ReadResult, { kind: 'too_large' }>> {
-  const checked = await checkFolder(folder, { purpose, digests: true }, watcher);
-  if (checked.kind !== 'checked') return checked;
-  const { report, compiled } = checked;
-  if (compiled.snapshot === null) throw new InvariantError(WITH_DIGESTS);
-  return { kind: 'read', bytes: compiled.snapshot.bytes, source: 'folder', report };
 }
 
 /** A folder as it may be served. */
@@ -201,14 +193,10 @@ async function openRead(read: ReadResult, purpose: Purpose, { onBytes }: OpenWat
   const compiled = report?.compiled ?? null;
   if (compiled !== null && purpose !== 'serve') return { ...opened, policy: compiled.handle };
   if (compiled === null && bytes.length >= POLICY_LIMITS.quietBytes) onBytes?.(bytes.length, 'verifying');
-  const loaded = await load(bytes, purpose);
+  // Everything that decides is verified before any of it is used.
+  const loaded = purpose === 'serve' ? await loadInThread(bytes) : loadSnapshot(bytes);
   if (loaded.ok) return { ...opened, policy: loaded.policy };
   const { code, message } = loaded.fault;
   if (compiled !== null) throw new InvariantError(`the compiled snapshot does not load: ${code}: ${message}`);
   return { kind: 'corrupt', fault: loaded.fault, sha256: sha256Of(bytes) };
-}
-
-/** Everything that decides is verified before any of it is used. */
-function load(bytes: Uint8Array, purpose: Purpose): LoadResult | Promise<LoadResult> {
-  return purpose === 'serve' ? loadInThread(bytes) : loadSnapshot(bytes);
 }

@@ -2,13 +2,14 @@
 // wait for.
 import { readPointer, snapshotPath, statementPath, storedStatement } from './directory-store.js';
 import { pathFaultOf, refusal } from '../policy-fault.js';
+import { rememberedLooks } from './remembered-looks.js';
 import type { Source } from './source.js';
 import { sourceState } from './source-state.js';
 import { stat } from 'node:fs/promises';
 
 /** `directory` is absolute. */
 export function makeDirectorySource(directory: string): Source {
-  let offered: string | null = null;
+  const look = rememberedLooks();
   return {
     facts: { directory },
     look: async (why) => {
@@ -31,11 +32,11 @@ export function makeDirectorySource(directory: string): Source {
       }
       const files = [path, ...(statement === null ? [] : [statementPath(directory, statement)])];
       const state = JSON.stringify([pointer, await sourceState(files)]);
-      if (why === 'poll' && state === offered) return { kind: 'same' };
-      offered = state;
-      const content = { kind: 'file', path, digest } as const;
-      const from = { kind: 'directory', path: directory } as const;
-      return { kind: 'offer', offer: { content, statement: storedStatement(directory, statement), from } };
+      return look(why, state, () => {
+        const content = { kind: 'file', path, digest } as const;
+        const from = { kind: 'directory', path: directory } as const;
+        return Promise.resolve({ content, statement: storedStatement(directory, statement), from });
+      });
     },
   };
 }

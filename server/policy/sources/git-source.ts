@@ -3,11 +3,12 @@
 // commit (or the tag), and nothing older may follow an accepted commit.
 import { stat } from 'node:fs/promises';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
-import { PolicyRefused, refusal } from '../policy-fault.js';
+import { refusal } from '../policy-fault.js';
 import { git, GitError, type GitRun } from './git-command.js';
 import { type Commit, descends, type GitTag, isSignedBy, readCommit, readTag, type SignedText } from './git-commit.js';
 import { contentAt } from './git-content.js';
 import { type GitObjects, openObjects } from './git-objects.js';
+import { rememberedLooks } from './remembered-looks.js';
 import type { Offer, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
@@ -34,7 +35,7 @@ interface Look {
 
 export function makeGitSource(options: GitSourceOptions): Source {
   const { repository, ref, signersFile, programs, silence = SOURCE_LIMITS.silence } = options;
-  let last: { readonly state: string; readonly refused: PolicyRefused | null } | null = null;
+  const remembered = rememberedLooks();
   let taken: string | null = null;
   const offer = async (look: Look, object: string): Promise<Offer> => {
     const found = await commitOf(look.objects, object);
@@ -69,16 +70,7 @@ export function makeGitSource(options: GitSourceOptions): Source {
         const object = await objectOf(run, ref);
         if (object === null) throw refusal('source.missing', await whyMissing(run, ref));
         const state = [object, signersFile === null ? '' : await sourceState([signersFile])].join(' ');
-        if (why === 'poll' && last?.state === state) {
-          if (last.refused !== null) throw last.refused;
-          return { kind: 'same' };
-        }
-        const offered = await read(run, object).catch((error: unknown) => {
-          if (error instanceof PolicyRefused) last = { state, refused: error };
-          throw error;
-        });
-        last = { state, refused: null };
-        return { kind: 'offer', offer: offered };
+        return await remembered(why, state, () => read(run, object));
       } catch (error) {
         throw error instanceof GitError ? refusal(error.code, `the repository ${error.message}`) : error;
       }

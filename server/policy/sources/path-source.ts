@@ -2,7 +2,8 @@
 // new. It is offered once nothing changes any more.
 import { stat } from 'node:fs/promises';
 import { statementBeside, statementPathOf } from '../../signing/statement-file.js';
-import { pathFaultOf, pathRefused, PolicyRefused, refusal } from '../policy-fault.js';
+import { pathFaultOf, pathRefused, refusal } from '../policy-fault.js';
+import { rememberedLooks } from './remembered-looks.js';
 import type { Offer, Source } from './source.js';
 import { sourceState } from './source-state.js';
 
@@ -13,26 +14,16 @@ import { sourceState } from './source-state.js';
 export async function makePathSource(path: string): Promise<Source> {
   const state = (): Promise<string> => sourceState([path, statementPathOf(path)]);
   let seen = await state();
-  let last: { readonly state: string; readonly refused: PolicyRefused | null } = { state: seen, refused: null };
+  const look = rememberedLooks(seen);
   return {
     facts: { path },
     look: async (why) => {
       const now = await state();
-      if (why === 'poll' && now === last.state) {
-        if (last.refused !== null) throw last.refused;
-        return { kind: 'same' };
-      }
-      const isSettled = now === seen || why === 'now';
-      seen = now;
-      if (!isSettled) return { kind: 'unsettled' };
-      try {
-        const offer = await offerAt(path);
-        last = { state: now, refused: null };
-        return { kind: 'offer', offer };
-      } catch (error) {
-        if (error instanceof PolicyRefused) last = { state: now, refused: error };
-        throw error;
-      }
+      return look(why, now, async () => {
+        const isSettled = now === seen || why === 'now';
+        seen = now;
+        return isSettled ? offerAt(path) : null;
+      });
     },
   };
 }

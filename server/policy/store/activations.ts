@@ -94,20 +94,16 @@ export interface Accepted {
   readonly snapshot: string;
 }
 
-interface ActivationRow {
+type AsStored = Pick<StoredActivation, 'kind' | 'policy' | 'snapshot' | 'decisions' | 'reason' | 'labels'>;
+
+interface ActivationRow extends AsStored {
   /** The text of a bigint. */
   readonly generation: string;
-  readonly kind: ActivationKind;
-  readonly policy: string;
-  readonly snapshot: string;
-  readonly decisions: string;
   readonly statement: string | null;
-  readonly reason: string;
   readonly asked_by: string;
   readonly activated_at: Date;
   readonly confirmed_at: Date;
   readonly read_at: Date;
-  readonly labels: Labels | null;
 }
 
 /** The channel on which each new generation is announced. */
@@ -266,12 +262,11 @@ function toStored({
   activated_at,
   confirmed_at,
   read_at,
-  generation,
   ...row
 }: ActivationRow): StoredActivation {
   return {
     ...row,
-    generation: Number(generation),
+    generation: Number(row.generation),
     envelope: statement,
     askedBy: asked_by,
     at: instantOf(activated_at.getTime()),

@@ -39,11 +39,7 @@ export interface PeersOptions {
   readonly log: Logger;
 }
 
-interface PeerRow {
-  readonly gateway: string;
-  readonly host: string;
-  readonly version: string;
-  readonly snapshot: string;
+interface PeerRow extends Omit<PeerGateway, 'generation' | 'startedAt' | 'seenAt'> {
   /** The text of a bigint. */
   readonly generation: string;
   readonly started_at: Date;

@@ -55,14 +55,9 @@ export interface Snapshots {
   readonly noteLabels: (snapshot: string, labels: Labels) => Promise<void>;
 }
 
-interface SnapshotRow {
-  readonly snapshot: string;
-  readonly policy: string;
-  readonly decisions: string;
+interface SnapshotRow extends Omit<StoredSnapshot, 'bytes' | 'storedAt'> {
   /** The text of a bigint. */
   readonly bytes: string;
-  readonly labels: Labels;
-  readonly statement: string | null;
   readonly stored_at: Date;
 }
 
