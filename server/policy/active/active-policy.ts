@@ -1,5 +1,6 @@
 // The policy in force: one reference that is replaced as a whole. A request takes it once and keeps it, so a request in
 // progress never sees two policies. This file knows neither where policies come from nor who may change them.
+import { castDraft, freeze, produce } from 'immer';
 import { type Instant, instantOf, type Policy, type PublicationStatement } from '../../../engine/index.js';
 import { elapsedBetween, type Moment, momentNow } from '../../lib/moment.js';
 import type { Clock, Logger } from '../../lib/ports.js';
@@ -145,14 +146,22 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       return state.active;
     },
     confirm: () => {
-      state = { ...state, confirmedAt: clock.now(), confirmedTick: performance.now(), refusal: null };
+      state = produce(state, (draft) => {
+        draft.confirmedAt = clock.now();
+        draft.confirmedTick = performance.now();
+        draft.refusal = null;
+      });
     },
     refuse: (fault) => {
-      state = { ...state, refusal: { ...fault, at: clock.now() } };
+      state = produce(state, (draft) => {
+        draft.refusal = castDraft({ ...fault, at: clock.now() });
+      });
     },
     fallBehind: (fault) => {
       if (fault === null && state.lag === null) return;
-      state = { ...state, lag: fault === null ? null : { ...fault, at: clock.now() } };
+      state = produce(state, (draft) => {
+        draft.lag = fault === null ? null : castDraft({ ...fault, at: clock.now() });
+      });
     },
     startLease: (patience) => {
       if (state.leaseExpires === null) state = { ...state, leaseExpires: moments().tick + patience };
@@ -166,8 +175,9 @@ export function makeActivePolicy(first: Candidate, options: ActivePolicyOptions)
       state = { ...state, awake: { at: moments(), patience } };
     },
     noteLabels: (generation, labels) => {
-      const { active } = state;
-      if (active.generation === generation) state = { ...state, active: Object.freeze({ ...active, labels }) };
+      state = produce(state, (draft) => {
+        if (draft.active.generation === generation) draft.active.labels = labels;
+      });
     },
     subscribe: (listener) => {
       listeners.add(listener);
@@ -203,6 +213,5 @@ function tell(listeners: ReadonlySet<PolicyListener>, change: ActiveChange, log:
 function activeOf(candidate: Candidate, when: Pick<Active, 'generation' | 'reason' | 'since'>): Active {
   const { policy, source = { kind: 'memory' }, statement = null, labels = 'verified' } = candidate;
   const { signers = [], askedBy = null } = candidate;
-  for (const part of [source, statement, signers]) Object.freeze(part);
-  return Object.freeze({ policy, source, statement, signers, askedBy, labels, ...when });
+  return freeze({ policy, source, statement, signers, askedBy, labels, ...when }, true);
 }
