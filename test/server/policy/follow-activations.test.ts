@@ -15,11 +15,21 @@ import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
 import { A, B, C, make, type Made } from '../../support/followed-policy.js';
+import { snapshotOf, type TestGrant } from '../../support/gateway.js';
 import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const clock = { now: (): Instant => instantOf(Date.now()) };
 const FILE = { kind: 'file', path: '/srv/snapshot.json' } as const;
+/** So large that its labels are checked on a thread, after it is in force. */
+const MANY = snapshotOf(
+  Array.from({ length: 300 }, (_, i): TestGrant => [
+    { provider: 'orcid', subject: 'ada' },
+    `/m${String(i)}`,
+    ['resource:read'],
+  ]),
+  'followed',
+);
 
 interface TestGateway {
   readonly policies: ActivePolicy;
@@ -308,7 +318,7 @@ describeOnStores('gateways', (store) => {
 
   it('return from a false label together, as soon as the store notes it', async () => {
     const [one, two] = [await open(), await open()];
-    const bad = mislabel(B);
+    const bad = mislabel(MANY);
     await one.offer(bad, 'unverified');
     one.hold('write')(new Error('the store is gone'));
     await until(() => two.digest() === bad.policy.digest && one.digest() === A.policy.digest, 10_000);
