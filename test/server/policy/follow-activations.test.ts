@@ -22,14 +22,15 @@ import { describeOnStores } from '../../support/stores.js';
 const clock = { now: (): Instant => instantOf(Date.now()) };
 const FILE = { kind: 'file', path: '/srv/snapshot.json' } as const;
 /** So large that its labels are checked on a thread, after it is in force. */
-const MANY = snapshotOf(
-  Array.from({ length: 300 }, (_, i): TestGrant => [
-    { provider: 'orcid', subject: 'ada' },
-    `/m${String(i)}`,
-    ['resource:read'],
-  ]),
-  'followed',
-);
+const makeLarge = (top: string): Made =>
+  snapshotOf(
+    Array.from({ length: 300 }, (_, i): TestGrant => [
+      { provider: 'orcid', subject: 'ada' },
+      `${top}/n${String(i)}`,
+      ['resource:read'],
+    ]),
+    'followed',
+  );
 
 interface TestGateway {
   readonly policies: ActivePolicy;
@@ -273,7 +274,7 @@ describeOnStores('gateways', (store) => {
 
   it('return to what was in force before a false label, even if the snapshot was activated again while it was checked', async () => {
     const one = await open();
-    const bytes = mislabelled(B.bytes);
+    const bytes = mislabelled(makeLarge('/b').bytes);
     const loaded = loadSnapshot(bytes);
     if (!loaded.ok) throw new Error(loaded.fault.message);
     const bad = { bytes, policy: loaded.policy };
@@ -295,7 +296,7 @@ describeOnStores('gateways', (store) => {
 
   it('return to no policy that carries a false label itself', async () => {
     const one = await open();
-    const [first, second] = [mislabel(B), mislabel(C)];
+    const [first, second] = [mislabel(makeLarge('/b')), mislabel(makeLarge('/c'))];
     await Promise.all([one.offer(first, 'unverified'), one.offer(second, 'unverified', 2)]);
     await until(() => one.lines.filter((line) => line.includes('carries a false label')).length === 2, 10_000);
     await until(() => one.digest() === A.policy.digest, 10_000);
@@ -318,7 +319,7 @@ describeOnStores('gateways', (store) => {
 
   it('return from a false label together, as soon as the store notes it', async () => {
     const [one, two] = [await open(), await open()];
-    const bad = mislabel(MANY);
+    const bad = mislabel(makeLarge('/b'));
     await one.offer(bad, 'unverified');
     one.hold('write')(new Error('the store is gone'));
     await until(() => two.digest() === bad.policy.digest && one.digest() === A.policy.digest, 10_000);
