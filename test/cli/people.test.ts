@@ -1,6 +1,9 @@
 // People that the policy names, wherever a verb asks about identities: `--person`, and the name in answers.
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type CliRun, runCli } from '../support/run-cli.js';
+import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const POLICY = {
@@ -78,6 +81,7 @@ describe('--person', () => {
   });
 
   it('of keys create gives the key all identities of the person', async () => {
+    await rename(await newDataDir(), join(cwd, 'd'));
     const key = ['keys', 'create', '--actor', 'ana', '--person', 'ana-ito', '--policy', 'p', '--data-dir', 'd'];
     const { status, stdout } = await run(...key, '--format', 'json');
     expect([status, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ identities: EACH })]);

@@ -15,11 +15,22 @@ import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
 import { A, B, C, make, type Made } from '../../support/followed-policy.js';
+import { snapshotOf, type TestGrant } from '../../support/gateway.js';
 import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const clock = { now: (): Instant => instantOf(Date.now()) };
 const FILE = { kind: 'file', path: '/srv/snapshot.json' } as const;
+/** So large that its labels are checked on a thread, after it is in force. */
+const makeLarge = (top: string): Made =>
+  snapshotOf(
+    Array.from({ length: 300 }, (_, i): TestGrant => [
+      { provider: 'orcid', subject: 'ada' },
+      `${top}/n${String(i)}`,
+      ['resource:read'],
+    ]),
+    'followed',
+  );
 
 interface TestGateway {
   readonly policies: ActivePolicy;
@@ -263,7 +274,7 @@ describeOnStores('gateways', (store) => {
 
   it('return to what was in force before a false label, even if the snapshot was activated again while it was checked', async () => {
     const one = await open();
-    const bytes = mislabelled(B.bytes);
+    const bytes = mislabelled(makeLarge('/b').bytes);
     const loaded = loadSnapshot(bytes);
     if (!loaded.ok) throw new Error(loaded.fault.message);
     const bad = { bytes, policy: loaded.policy };
@@ -285,7 +296,7 @@ describeOnStores('gateways', (store) => {
 
   it('return to no policy that carries a false label itself', async () => {
     const one = await open();
-    const [first, second] = [mislabel(B), mislabel(C)];
+    const [first, second] = [mislabel(makeLarge('/b')), mislabel(makeLarge('/c'))];
     await Promise.all([one.offer(first, 'unverified'), one.offer(second, 'unverified', 2)]);
     await until(() => one.lines.filter((line) => line.includes('carries a false label')).length === 2, 10_000);
     await until(() => one.digest() === A.policy.digest, 10_000);
@@ -308,7 +319,7 @@ describeOnStores('gateways', (store) => {
 
   it('return from a false label together, as soon as the store notes it', async () => {
     const [one, two] = [await open(), await open()];
-    const bad = mislabel(B);
+    const bad = mislabel(makeLarge('/b'));
     await one.offer(bad, 'unverified');
     one.hold('write')(new Error('the store is gone'));
     await until(() => two.digest() === bad.policy.digest && one.digest() === A.policy.digest, 10_000);
