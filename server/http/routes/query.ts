@@ -105,14 +105,16 @@ export function makeQueryRoutes({ db, cursorKey }: QueryRoutesOptions): readonly
     output: { 200: { type: 'application/json', schema: PAGE_SCHEMA } },
     planOf: planQuery,
     verb: 'query',
-    read: async (reading, { decided, visibility }) => {
+    read: (reading, { decided, visibility }) => {
       const { plan } = reading;
       const cursors = { secret: cursorKey, actorId: decided.actor.id, visibility };
-      const page = await listPage(db, { ...reading, cursors, includable: includable(decided, plan) });
-      const next = page.next === null ? 'null' : `"${page.next}"`;
-      const included = page.included === null ? '' : `,"included":${page.included}`;
-      const members = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}${included}`;
-      return { members, items: page.count, ids: page.ids };
+      // Throws by itself, and not in a promise, if the cursor does not open: then the store is asked nothing.
+      return listPage(db, { ...reading, cursors, includable: includable(decided, plan) }).then((page) => {
+        const next = page.next === null ? 'null' : `"${page.next}"`;
+        const included = page.included === null ? '' : `,"included":${page.included}`;
+        const members = `"items":${page.items},"page":{"size":${String(plan.page.size)},"next":${next}}${included}`;
+        return { members, items: page.count, ids: page.ids };
+      });
     },
   });
   const count = queryRoute({
