@@ -15,7 +15,7 @@ import type { Source } from '../../server/policy/sources/source.js';
 import type { SignedStatement } from '../../server/policy/open/verify-publication.js';
 import { watchAge } from '../../server/policy/active/staleness.js';
 import type { Poller } from '../../server/lib/poller.js';
-import { snapshotOf } from './gateway.js';
+import { snapshotOf, type TestGrant } from './gateway.js';
 import { newDataDir } from './stores.js';
 import { makeFolder } from './temp-folder.js';
 
@@ -28,6 +28,13 @@ export type Made = ReturnType<typeof snapshotOf>;
 
 export function make(namespace: string, name = 'followed'): Made {
   return snapshotOf([[{ provider: 'orcid', subject: 'ada' }, namespace, ['resource:read']]], name);
+}
+
+/** So large that its labels are checked on a thread, after it is in force. */
+export function makeLarge(top: string): Made {
+  const ada = { provider: 'orcid', subject: 'ada' };
+  const grants = Array.from({ length: 300 }, (_, i): TestGrant => [ada, `${top}/n${String(i)}`, ['resource:read']]);
+  return snapshotOf(grants, 'followed');
 }
 
 export const [A, B, C] = [make('/a'), make('/b'), make('/c')];

@@ -14,23 +14,12 @@ import { followActivations } from '../../../server/policy/store/follow-activatio
 import { isLeaseExpired } from '../../../server/policy/active/staleness.js';
 import { startPolicy, type Started } from '../../../server/policy/active/start-policy.js';
 import type { Poller } from '../../../server/lib/poller.js';
-import { A, B, C, make, type Made } from '../../support/followed-policy.js';
-import { snapshotOf, type TestGrant } from '../../support/gateway.js';
+import { A, B, C, make, type Made, makeLarge } from '../../support/followed-policy.js';
 import { mislabelled } from '../../support/mislabelled.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const clock = { now: (): Instant => instantOf(Date.now()) };
 const FILE = { kind: 'file', path: '/srv/snapshot.json' } as const;
-/** So large that its labels are checked on a thread, after it is in force. */
-const makeLarge = (top: string): Made =>
-  snapshotOf(
-    Array.from({ length: 300 }, (_, i): TestGrant => [
-      { provider: 'orcid', subject: 'ada' },
-      `${top}/n${String(i)}`,
-      ['resource:read'],
-    ]),
-    'followed',
-  );
 
 interface TestGateway {
   readonly policies: ActivePolicy;
