@@ -144,7 +144,8 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
   return db.write(
     async (writing) => {
       times += 1;
-      const hold = holdMoves(db, [first, ...others], times > 1 || dependsOn.size > 0);
+      const isRepeated = times > 1 || dependsOn.size > 0;
+      const hold = holdMoves(db, { commands: [first, ...others], isRepeated });
       if (hold !== null) writing.run(hold);
       const session = sessionOf(asking, from, { rows: writing.rows, held });
       const ran =

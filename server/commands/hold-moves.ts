@@ -11,11 +11,16 @@ import type { Command } from './command.js';
 /** Beside the other locks of the store. */
 const MOVES_LOCK = Object.freeze({ ...NEWEST_LOCK, one: 3 });
 
-/** What a transaction of these commands does first; null if that is nothing. `isRepeated`: somebody else came first. */
+interface Moving {
+  readonly commands: readonly Command[];
+  /** Whether somebody else came first. */
+  readonly isRepeated: boolean;
+}
+
+/** What a transaction of these commands does first; null if that is nothing. */
 export function holdMoves(
   { isPartitioned }: Pick<Database, 'isPartitioned'>,
-  commands: readonly Command[],
-  isRepeated: boolean,
+  { commands, isRepeated }: Moving,
 ): Fragment | null {
   if (!isPartitioned) return null;
   const { group, one } = MOVES_LOCK;

@@ -93,7 +93,8 @@ export async function plansOf(
         return async (text: string, bindings: readonly string[] = []) => {
           if (bindings.length > 0)
             plans.push({ text, steps: await plannedIn(of, { text, bindings }, { options: [], whole: false }) });
-          return of.raw(text, bindings);
+          const answer: unknown = await of.raw(text, bindings);
+          return answer;
         };
       },
     });
