@@ -29,8 +29,11 @@ export const POLICY_LIMITS = Object.freeze({
   quietBytes: 2 * 1024 * 1024,
   /** Bytes of a snapshot that is opened within 10 milliseconds, which is faster than starting a thread. */
   smallBytes: 16 * 1024,
-  /** Bytes of a snapshot whose labels are checked within about 10 milliseconds, too. */
-  smallLabelledBytes: 8 * 1024,
+  /**
+   * Bytes of the table of a policy whose labels are checked within about 10 milliseconds, too. A small file may have a
+   * large table: each way through nested roles has its times.
+   */
+  smallTableBytes: 32 * 1024,
   /** Activations that are remembered. */
   history: 100,
   /**

@@ -6,7 +6,7 @@ import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import { reasonOf } from '../failures.js';
 import { PLANNER_SETTINGS, SCHEMA } from '../session-settings.js';
 import { DurableFS } from './durable-fs.js';
-import { queryFrame } from './wire.js';
+import { errorFields, framesOf, queryFrame, TYPE } from './wire.js';
 
 export interface EmbeddedEngine {
   /** Runs whole messages and returns the answer. Synchronous: nothing else happens on this thread in the meantime. */
@@ -81,8 +81,8 @@ export async function openEngine({ folder, onBroken }: EngineOptions): Promise<E
     return Buffer.concat(output);
   };
   // For the one session that all clients share.
-  run(queryFrame(`create schema if not exists ${SCHEMA}`));
-  run(queryFrame(`set search_path = ${SCHEMA}`));
+  runWell({ run }, `create schema if not exists ${SCHEMA}`);
+  runWell({ run }, `set search_path = ${SCHEMA}`);
   return {
     run,
     syncs: () => files.syncs,
@@ -97,11 +97,17 @@ class Engine extends PGlite {
   }
 }
 
-/** Makes a commit to find out whether commits reach the disk. */
+/** Makes a commit to find out whether commits reach the disk. Throws if the engine cannot make it. */
 export function isDurable(engine: EmbeddedEngine): boolean {
   const before = engine.syncs();
-  engine.run(queryFrame("select pg_logical_emit_message(true, 'bailiwick', 'start')"));
+  runWell(engine, "select pg_logical_emit_message(true, 'bailiwick', 'start')");
   return engine.syncs() > before;
+}
+
+/** Throws what the engine refuses the statement for: at a start, that is a damaged store. */
+function runWell(engine: Pick<EmbeddedEngine, 'run'>, statement: string): void {
+  for (const frame of framesOf(engine.run(queryFrame(statement))))
+    if (frame[0] === TYPE.errorResponse) throw new Error(errorFields(frame).get('M') ?? 'no reason given');
 }
 
 /** The engine throws little more than "aborted". The reason is in what it wrote to stderr before. */

@@ -79,11 +79,12 @@ function guard(): void {
   if (!stillOwns(lockFile)) abandon(new Error('another process has taken over the store'));
 }
 
-async function open(): Promise<EmbeddedEngine> {
+async function open(): Promise<{ readonly engine: EmbeddedEngine; readonly durable: boolean }> {
   const state = prepareFolder(dataDir);
   try {
     if (state === 'new') await createStore(dataDir, guard);
-    return await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
+    const engine = await openEngine({ folder: storeFolder(dataDir), onBroken: abandon });
+    return { engine, durable: isDurable(engine) };
   } catch (error) {
     const failure = folderFailure(error, dataDir);
     if (failure !== null) throw failure;
@@ -94,8 +95,7 @@ async function open(): Promise<EmbeddedEngine> {
 }
 
 async function serve(): Promise<void> {
-  const engine = await open();
-  const durable = isDurable(engine);
+  const { engine, durable } = await open();
   const runawayAt = new BigInt64Array(runaway);
   const scheduler = new Scheduler({
     engine,

@@ -17,7 +17,7 @@ import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Labels } from '../active/active-policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
 import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
-import { digestMeant, packBytes, verifyBytes } from './snapshot-bytes.js';
+import { digestMeant, packBytes } from './snapshot-bytes.js';
 import type { Content } from '../sources/source.js';
 import type { FoundTable, TableToFind, TableUse, WrittenTable } from './table-file.js';
 
@@ -188,11 +188,10 @@ function isSmall(content: Content): content is Extract<Content, { kind: 'parts' 
 }
 
 /**
- * Like `verifyDecisions`, for the policy in these bytes, which are copied unless they are few or in shared memory.
- * Rejects once `signal` is aborted. Does not keep the process alive.
+ * Like `verifyDecisions`, for the policy in these bytes, which are copied unless they are in shared memory. Rejects
+ * once `signal` is aborted. Does not keep the process alive.
  */
-export async function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
-  if (bytes.length <= POLICY_LIMITS.smallLabelledBytes) return verifyBytes(bytes);
+export function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
   return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside', signal);
 }
 

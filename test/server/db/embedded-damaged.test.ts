@@ -19,6 +19,9 @@ import { until } from '../../support/until.js';
 
 const store = useStoreFolder();
 
+/** The file of `pg_type`, whose number PostgreSQL has in its source. */
+const PG_TYPE = '1247';
+
 describe('a store that is damaged', () => {
   const inStore = (...path: string[]): string => join(store.dataDir, 'store', ...path);
   const flip = (file: string, offsets: readonly number[]): void => {
@@ -57,6 +60,13 @@ describe('a store that is damaged', () => {
         writeFileSync(inStore('pg_wal', name), Buffer.alloc(statSync(inStore('pg_wal', name)).size, 0xa5));
     }
     expect(await open()).toMatchObject({ code: 'store.corrupt' });
+  });
+
+  it('in what it knows of types is refused with the reason', async () => {
+    const [database = ''] = readdirSync(inStore('base')).filter((name) => existsSync(inStore('base', name, PG_TYPE)));
+    flip(inStore('base', database, PG_TYPE), [0, 8, 12, 14, 16]);
+    const message = expect.stringMatching(/cannot be opened: .*invalid page in block 0 of relation/);
+    expect(await open()).toMatchObject({ code: 'store.corrupt', message });
   });
 
   it('by the loss of its beginnings is refused, not taken for new', async () => {

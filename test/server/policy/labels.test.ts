@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify, types } from 'node:util';
-import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, type Policy } from '../../../engine/index.js';
+import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, packedOf, type Policy } from '../../../engine/index.js';
 import { type Active, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { makeLabelChecks } from '../../../server/policy/active/check-labels.js';
 import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/open/snapshot-thread.js';
@@ -35,9 +35,10 @@ const MANY = {
 /** What is opened on a thread. */
 const { bytes: large } = compile(MANY);
 const ignore = (): void => undefined;
+const SILENT = { info: ignore, warn: ignore, error: ignore };
 const ACTIVE = makeActivePolicy(
   { policy: open(loadSnapshot(bytes)), labels: 'unverified' },
-  { clock: { now: () => NOW }, log: { info: ignore, warn: ignore, error: ignore } },
+  { clock: { now: () => NOW }, log: SILENT },
 ).current();
 
 function open(result: Awaited<ReturnType<typeof loadInThread>>): Policy {
@@ -67,10 +68,31 @@ async function check(
   return { labels: policies.current().labels, lines };
 }
 
-it('is of sizes that are opened here, and on a thread', () => {
-  expect(bytes.length).toBeLessThan(POLICY_LIMITS.smallLabelledBytes);
+const tableBytes = (file: Uint8Array): number | undefined =>
+  packedOf(open(loadSnapshot(file)))?.table.buffer.byteLength;
+
+it('is of sizes that are opened and checked here, and on a thread', () => {
+  expect(bytes.length).toBeLessThan(POLICY_LIMITS.smallBytes);
+  expect(tableBytes(bytes)).toBeLessThan(POLICY_LIMITS.smallTableBytes);
   expect(large.length).toBeGreaterThan(POLICY_LIMITS.smallBytes);
+  expect(tableBytes(large)).toBeGreaterThan(POLICY_LIMITS.smallTableBytes);
 });
+
+/** Each role has members for a time in the next three, so there is a window for each way through them. */
+const NESTED = {
+  ...FULL,
+  ...{ tests: [], guardrails: [], people: [], exclusive: [] },
+  roles: Array.from({ length: 10 }, (_, i) => ({
+    ...{ name: `r${String(i)}`, description: null, place: null },
+    members: [1, 2, 3].map((step) => ({
+      ...(i + step < 10
+        ? ({ kind: 'role', role: `r${String(i + step)}` } as const)
+        : ({ kind: 'identity', identity: { provider: 'orcid', subject: `p${String(step)}` } } as const)),
+      ...{ notBefore: instantOf(10 * i + step), expires: instantOf(1_000_000 + 20 * i + step), place: null },
+    })),
+  })),
+  grants: FULL.grants.slice(0, 1).map((grant) => ({ ...grant, principal: { kind: 'role', role: 'r0' } as const })),
+};
 
 describe('the labels of a snapshot that is served', () => {
   it.each([bytes, large])('are verified after it has begun to serve', async (file) => {
@@ -87,6 +109,23 @@ describe('the labels of a snapshot that is served', () => {
     const { labels, lines } = await check(bytes, () => Promise.reject(new Error('no thread')));
     expect([labels, lines.length]).toEqual(['unverified', 1]);
   });
+});
+
+it('are checked on a thread if the table is large, however small the file', async () => {
+  const { bytes: nested } = compile(NESTED);
+  expect([nested.length < 4096, (tableBytes(nested) ?? 0) > POLICY_LIMITS.smallTableBytes]).toEqual([true, true]);
+  const policy = open(loadSnapshot(nested));
+  const policies = makeActivePolicy({ policy, labels: 'unverified' }, { clock: { now: () => NOW }, log: SILENT });
+  const happened: string[] = [];
+  const ended = new Promise<void>((resolve) => {
+    const checks = makeLabelChecks({ policies, log: SILENT });
+    const onKnown = (labels: string): Promise<void> => Promise.resolve(void happened.push(labels));
+    checks.begin({ active: policies.current(), bytes: nested, onKnown, onEnded: resolve });
+  });
+  await setImmediate();
+  happened.push('others were served');
+  await ended;
+  expect(happened).toEqual(['others were served', 'verified']);
 });
 
 describe('while the labels of one snapshot are checked', () => {
