@@ -54,7 +54,8 @@ export async function folderOf(
   { flags, absent = EXIT.usage }: { readonly flags: SettingFlags; readonly absent?: ExitStatus },
 ): Promise<string> {
   const folder = given === undefined ? auditFolderOf(await configOf(io, flags)) : pathOf(io, given);
-  if (existsSync(folder)) return folder;
+  // With the slash a file is not found.
+  if (existsSync(`${folder}/`)) return folder;
   const help = given === undefined ? 'name its folder, or the data folder with --data-dir' : 'check the path';
   throw new CliFailure(absent, 'audit.absent', `there is no audit log in \`${folder}\``, { help });
 }

@@ -105,7 +105,8 @@ function scopesOf(texts: readonly string[], { scopes }: Policy): readonly ScopeN
 }
 
 async function usesOf(io: CliIo, log: string, at: Parameters<typeof readLastUses>[1]): Promise<LastUses> {
-  if (!existsSync(pathOf(io, log)))
+  // With the slash a file is not found.
+  if (!existsSync(`${pathOf(io, log)}/`))
     throw new CliFailure(EXIT.usage, 'audit.absent', `there is no audit log in \`${log}\``, { help: 'check the path' });
   const uses = await readLastUses(pathOf(io, log), at);
   if (uses.damaged === 0) return uses;

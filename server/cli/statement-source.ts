@@ -1,6 +1,7 @@
 // What a snapshot was compiled from, as its statement says it: named by whoever signs, or found in git. What is found is
 // proved: a policy folder of that commit compiles to this very snapshot.
 import type { StatementSource } from '../../engine/index.js';
+import { GitError } from '../policy/sources/git-command.js';
 import type { CheckoutHead } from '../policy/sources/revision.js';
 import { atPolicy } from './at-policy.js';
 import { CliFailure, EXIT, usage } from './exit.js';
@@ -44,12 +45,13 @@ function hasPassword(url: string): boolean {
 
 async function headOf(io: CliIo): Promise<CheckoutHead> {
   const { headAround } = await import('../policy/sources/revision.js');
-  const head = await headAround({ cwd: io.cwd, programs: io.env['PATH'] ?? '' });
+  const help = 'run this in the checkout of the policy, or name the commit with `--source-commit <commit>`';
+  const head = await headAround({ cwd: io.cwd, programs: io.env['PATH'] ?? '' }).catch((error: unknown) => {
+    if (error instanceof GitError) throw failure(`the git checkout of \`${io.cwd}\` ${error.message}`, help);
+    throw error;
+  });
   if (head !== null) return head;
-  throw failure(
-    `\`${io.cwd}\` is not in a git checkout with a commit`,
-    'run this in the checkout of the policy, or name the commit with `--source-commit <commit>`',
-  );
+  throw failure(`\`${io.cwd}\` is not in a git checkout with a commit`, help);
 }
 
 async function compilesTo(io: CliIo, { commit, folders }: CheckoutHead, digest: string): Promise<boolean> {

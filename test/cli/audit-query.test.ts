@@ -7,6 +7,7 @@ import { main } from '../../server/cli/main.js';
 import { eventOf, logOf, readLines, writerOf } from '../support/audit-log.js';
 import { pathOf } from '../support/gateway.js';
 import { makeIo } from '../support/cli-io.js';
+import { fromRoot } from '../support/root.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -164,4 +165,20 @@ test('ends where nobody reads any more', async () => {
   const { io, stderr } = makeIo();
   io.stdout.destroy();
   expect([await main(['audit', 'query', folder], io), stderr()]).toEqual([0, '']);
+});
+
+test('a file in place of the folder is no log, for every verb that reads one', async () => {
+  const cwd = await makeFolder({ 'a.jsonl': '' });
+  const policy = fromRoot('policies');
+  const verbs: readonly (readonly [status: number, ...argv: string[]])[] = [
+    [2, 'audit', 'query', 'a.jsonl'],
+    [8, 'audit', 'verify', 'a.jsonl'],
+    [2, 'replay', 'a.jsonl'],
+    [2, 'unused', policy, '--log', 'a.jsonl'],
+    [2, 'review', 'start', policy, '--log', 'a.jsonl', '-o', 'review.json'],
+  ];
+  for (const [expected, ...argv] of verbs) {
+    const { status, stderr } = await runCli(argv, { cwd });
+    expect([argv, status, stderr]).toEqual([argv, expected, expect.stringContaining('there is no audit log in')]);
+  }
 });

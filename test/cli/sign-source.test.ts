@@ -110,6 +110,12 @@ it('is not found for a snapshot of something else than what is committed', async
   ]);
 });
 
+it('is not found where there is no git', async () => {
+  const args = ['sign', join(out, 's.json'), '--key', join(out, 'ana.key'), ...FOR, '--source-commit'];
+  const { status, stderr } = await runCli(args, { cwd: repository.path, env: { PATH: out } });
+  expect([status, stderr]).toEqual([6, expect.stringContaining('the program `git` could not be run to its end')]);
+});
+
 it('is not found outside of a checkout, nor without a remote', async () => {
   const key = ['--key', join(out, 'ana.key')];
   const outside = await runCli(['sign', join(out, 's.json'), ...key, ...FOR, '--source-commit'], { cwd: out });
