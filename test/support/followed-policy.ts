@@ -33,7 +33,7 @@ export function make(namespace: string, name = 'followed'): Made {
 /** So large that its labels are checked on a thread, after it is in force. */
 export function makeLarge(top: string): Made {
   const ada = { provider: 'orcid', subject: 'ada' };
-  const grants = Array.from({ length: 300 }, (_, i): TestGrant => [ada, `${top}/n${String(i)}`, ['resource:read']]);
+  const grants = Array.from({ length: 1_000 }, (_, i): TestGrant => [ada, `${top}/n${String(i)}`, ['resource:read']]);
   return snapshotOf(grants, 'followed');
 }
 

@@ -7,7 +7,6 @@ import type { CliIo } from '../io.js';
 import type { SettingFlags } from '../../config/index.js';
 import type { NamespacePath } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
-import { meantNamespaces, storedNamespaces } from '../../load/stored-namespaces.js';
 import type { CheckReport, LintRequest } from '../../policy/open/check-policy.js';
 import type { Paint } from '../render/terminal.js';
 import { type Given, takes, verb } from '../verb.js';
@@ -52,6 +51,7 @@ async function storeAsked(io: CliIo, options: Given<typeof TAKES> & SettingFlags
 }
 
 async function foundIn(db: Database, namespaces: readonly NamespacePath[]): Promise<ReadonlySet<NamespacePath>> {
+  const { meantNamespaces, storedNamespaces } = await import('../../load/stored-namespaces.js');
   try {
     const stored = await storedNamespaces(db, namespaces);
     return new Set([...stored, ...(await meantNamespaces(db, namespaces, stored))]);

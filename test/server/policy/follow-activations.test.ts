@@ -408,7 +408,8 @@ describeOnStores('gateways', (store) => {
     expect([one.digest(), one.policies.state().lag]).toEqual([B.policy.digest, null]);
     const [again, from] = [one.asked(), performance.now()];
     await sleep(2_000);
-    const most = Math.ceil((performance.now() - from) / STORED_LIMITS.poll) + 1;
+    // One more for the notification of its own choice, which may arrive late.
+    const most = Math.ceil((performance.now() - from) / STORED_LIMITS.poll) + 2;
     expect(one.asked() - again).toBeLessThanOrEqual(most);
   });
 
