@@ -99,9 +99,13 @@ it(
       const judged = await promisify(execFile)(process.execPath, [checker, join(folder, file), ...snapshots]);
       return JSON.parse(judged.stdout) as Judged;
     };
-    const { counts, wrong } = await judge('answers.jsonl');
-    process.stderr.write(`soak: ${String(SECONDS)} s, ${String(generation)} activations, ${JSON.stringify(counts)}\n`);
+    const { counts, refused, wrong } = await judge('answers.jsonl');
+    const told = `${String(generation)} activations, ${String(refused)} refused, ${JSON.stringify(counts)}`;
+    process.stderr.write(`soak: ${String(SECONDS)} s, ${told}\n`);
     expect(wrong).toEqual([]);
+    // Other work on the machine may keep a gateway from answering in time. That is no wrong answer, but must stay rare.
+    const answered = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    expect(refused).toBeLessThanOrEqual(answered / 1_000);
     // Who judges is not blind: what one snapshot allows is wrong under the name of the other.
     const asked = { kind: 'create', namespace: '/labs/a' } as const;
     const digests = await Promise.all(snapshots.map(async (path) => sha256Of(await readFile(path))));
@@ -118,6 +122,7 @@ it(
 
 interface Judged {
   readonly counts: Readonly<Record<string, number>>;
+  readonly refused: number;
   readonly wrong: readonly string[];
 }
 

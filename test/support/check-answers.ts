@@ -1,6 +1,6 @@
 // A process that judges answers of a gateway, each only by the snapshot that it names and independently of the gateway:
-// `node check-answers.js <answers.jsonl> <snapshot> <snapshot>…`. Prints how many there were of each kind, and the
-// first wrong ones.
+// `node check-answers.js <answers.jsonl> <snapshot> <snapshot>…`. Prints how many there were of each kind, how many requests a
+// busy gateway refused (503, 504), and the first wrong answers.
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { answerLine } from '../../server/asking/decide-line.js';
@@ -65,11 +65,16 @@ function wanted(answered: Answered): string {
 
 const counts = new Map<string, number>();
 const wrong: string[] = [];
+let refused = 0;
 for await (const line of createInterface({ input: createReadStream(file) })) {
   const answered = JSON.parse(line) as Answered;
+  if (answered.got === '503' || answered.got === '504') {
+    refused += 1;
+    continue;
+  }
   const kind = `${answered.asked.kind} ${answered.got.slice(0, 3)}`;
   counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const expected = wanted(answered);
   if (answered.got !== expected && wrong.length < 10) wrong.push(`${line} is not ${expected}`);
 }
-process.stdout.write(`${JSON.stringify({ counts: Object.fromEntries(counts), wrong })}\n`);
+process.stdout.write(`${JSON.stringify({ counts: Object.fromEntries(counts), refused, wrong })}\n`);
