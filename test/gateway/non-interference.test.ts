@@ -376,7 +376,7 @@ function expectPlausible(tally: Tally): void {
   if (tally.pairs < 50) return;
   expect(tally.changed).toBeGreaterThan(20 * tally.pairs);
   for (const some of [tally.withItems, tally.turned]) expect(some).toBeGreaterThan(0.15 * tally.pairs);
-  expect(tally.tempting).toBeGreaterThan(0.05 * tally.pairs);
+  expect(tally.tempting).toBeGreaterThan(0.1 * tally.pairs);
   expect(tally.homeless).toBeGreaterThan(0.04 * tally.pairs);
   for (const status of [200, 400, 403, 404]) expect(tally.statuses.get(status) ?? 0).toBeGreaterThan(tally.pairs / 4);
 }

@@ -102,10 +102,8 @@ it(
     const { counts, refused, wrong } = await judge('answers.jsonl');
     const told = `${String(generation)} activations, ${String(refused)} refused, ${JSON.stringify(counts)}`;
     process.stderr.write(`soak: ${String(SECONDS)} s, ${told}\n`);
-    expect(wrong).toEqual([]);
-    // Other work on the machine may keep a gateway from answering in time. That is no wrong answer, but must stay rare.
-    const answered = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    expect(refused).toBeLessThanOrEqual(answered / 1_000);
+    // A request that was refused for want of time is a failure, but no wrong answer.
+    expect({ wrong, refused }).toEqual({ wrong: [], refused: 0 });
     // Who judges is not blind: what one snapshot allows is wrong under the name of the other.
     const asked = { kind: 'create', namespace: '/labs/a' } as const;
     const digests = await Promise.all(snapshots.map(async (path) => sha256Of(await readFile(path))));
