@@ -96,7 +96,9 @@ const pair: fc.Arbitrary<Pair> = anyQueryWorld
           // One is asked without a condition, too: it shows the most.
           .map((list) => [...list.slice(0, 1).map((first): Envelope => ({ ...first, where: {} })), ...list]),
         fates: fc.array(fate, { maxLength: 60, size: 'max' }),
+        // Many of the family, so that one of them would often have come first.
         added: fc.array(fc.oneof(anyRecord, recordOf(family, PLACES), recordOf(family, PLACES)), {
+          minLength: 20,
           maxLength: 40,
           size: 'max',
         }),
