@@ -116,7 +116,7 @@ describe('a checkpoint that was kept', () => {
       const { faults } = await verifyLogs(where, { checkpoints });
       expect([n, faults.map(({ kind }) => kind)]).toEqual([n, ['checkpoint']]);
     }
-  }, 120_000);
+  });
 
   it('is not signed about a log with a fault', async () => {
     const broken = await logOf(lines.map((line, at) => (at === 3 ? line.replace('400', '200') : line)));

@@ -211,7 +211,7 @@ describe('the history of a policy', () => {
 
   it('has each cell that came or went at the commit that gave or took it, and the merged commits that did', async () => {
     await fc.assert(property, { ...testRuns({ usual: 4, deep: 200 }), endOnFailure: true });
-  }, 300_000);
+  });
 
   it('has all commits that compile to a digest, merged ones included', async () => {
     const finds = fc.asyncProperty(fc.array(world, { minLength: 2, maxLength: 3 }), steps, async (worlds, asked) => {
@@ -239,7 +239,7 @@ describe('the history of a policy', () => {
         }
     });
     await fc.assert(finds, { ...testRuns({ usual: 2, deep: 30 }), endOnFailure: true });
-  }, 300_000);
+  });
 });
 
 /** By the compiler alone. */

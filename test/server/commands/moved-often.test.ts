@@ -58,7 +58,7 @@ function declare(store: StoreOfSuite): void {
       isOver = true;
       await moving;
       expect(new Set(statuses)).toEqual(new Set(['created']));
-    }, 120_000);
+    });
   });
 
   describe.each(['creates', 'copies', 'versions', 'moves'] as const)('by %s', (kind) => {
@@ -115,6 +115,6 @@ function declare(store: StoreOfSuite): void {
       isOver = true;
       await Promise.all(moving);
       expect(new Set(statuses)).toEqual(new Set(['done']));
-    }, 120_000);
+    });
   });
 }

@@ -152,7 +152,7 @@ describeOnStores('a move beside new references to the moved record', (store) => 
         ends.push(`${said(moved)} / ${said(referred)}`);
       }
       expect(ends.filter((end) => !ONE.test(end))).toEqual([]);
-    }, 120_000);
+    });
   });
 
   it('waits for a load that refers to it, and is refused then', async () => {

@@ -113,7 +113,7 @@ describeOnStores('commands of all kinds at once', (store) => {
     const refused = [...KINDS, 'batch'].filter((kind) => !answers.has(`${kind} 200`) && !answers.has(`${kind} 201`));
     expect(refused.length).toBeLessThan(KINDS.length / 3);
     expect(await deadlocksOf(store.db)).toBe(before);
-  }, 120_000);
+  });
 
   async function send(steps: readonly Step[]): Promise<string> {
     const [first, ...others] = await Promise.all(steps.map(commandOf));

@@ -111,5 +111,5 @@ describeOnStores('a dry run', (store) => {
     }
     const usual = ['loaded', 'replaced', 'unchanged', 'record.conflict', 'record.deleted', 'record.invalid'];
     expect([...told.keys()]).toEqual(expect.arrayContaining([...usual, 'record.name_taken', 'reference.not_found']));
-  }, 300_000);
+  });
 });

@@ -187,5 +187,5 @@ describeOnStores('an export of what commands have left', (store) => {
     await comesBack({ schemas: 'unchecked' });
     const { faults } = await load(store.db, await exported(store.db), { effect: 'tried' });
     expect(faults).toContainEqual(expect.objectContaining({ code: 'reference.not_found', pointer: '/template' }));
-  }, 300_000);
+  });
 });
