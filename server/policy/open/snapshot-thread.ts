@@ -2,7 +2,7 @@
 // has one that stays while it is being edited. A snapshot so small that it is opened before a thread would start is opened
 // here.
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import {
   adopt,
   ENGINE_LIMITS,
@@ -13,6 +13,7 @@ import {
   type Policy,
   type SnapshotFault,
 } from '../../../engine/index.js';
+import { startThread } from '../../lib/start-thread.js';
 import { untilAborted } from '../../lib/until-aborted.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Labels } from '../active/active-policy.js';
@@ -228,7 +229,7 @@ function perform<Answer>(
 }
 
 function newWorker(): Worker {
-  const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
+  const worker = startThread(new URL('./snapshot-worker.js', import.meta.url));
   // Whoever waits for its answer hears of it. After that nobody does, and without a listener it would end the process.
   worker.on('error', () => undefined);
   return worker;
