@@ -142,8 +142,8 @@ export const PEER_LIMITS = Object.freeze({
 
 /** Limits of the files for publication. Those of statements and keyrings are the engine's. */
 export const SIGNING_LIMITS = Object.freeze({
-  /** Milliseconds in which a gateway has to get the keyring from the disk. */
-  keyringReading: 5_000,
+  /** Milliseconds in which a gateway has to get a keyring or a statement from the disk. */
+  reading: 5_000,
   /** Bytes of a private key's file. */
   keyBytes: 4_096,
 });
