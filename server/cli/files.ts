@@ -4,7 +4,7 @@
 import { open, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
-import { NoAnswer } from '../lib/answered.js';
+import { NoAnswer } from '../lib/stuck-disk.js';
 import { makeFolder, writeWholeFile } from '../lib/whole-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, pathOf } from './io.js';

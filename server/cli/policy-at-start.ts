@@ -3,9 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
-import { answered, NoAnswer } from '../lib/answered.js';
 import { type Logger, systemClock } from '../lib/ports.js';
-import { noteStuckDisk } from '../lib/stuck-disk.js';
+import { answered, NoAnswer, noteStuckDisk } from '../lib/stuck-disk.js';
 import { SOURCE_LIMITS } from '../limits/policy.js';
 import type { PolicySource } from '../policy/active/active-policy.js';
 import type { Started, StartOffer, StartOptions } from '../policy/active/start-policy.js';

@@ -3,7 +3,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { ENGINE_LIMITS } from '../../../engine/compiler.js';
-import { answered, NoAnswer } from '../../lib/answered.js';
+import { answered, NoAnswer } from '../../lib/stuck-disk.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 
 export type EntryKind = 'file' | 'folder' | 'other';

@@ -11,7 +11,7 @@ import {
   type Policy,
   type SnapshotFault,
 } from '../../../engine/index.js';
-import { answering } from '../../lib/answered.js';
+import { answering } from '../../lib/stuck-disk.js';
 import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import {
   type CompiledPolicy,
