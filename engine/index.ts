@@ -2,7 +2,7 @@
 // author's tools (reading, linking, compiling) are behind `compiler.ts`.
 import { type LoadResult, openSnapshot, packDecoded, type PackResult } from './evaluate/open-snapshot.js';
 import { loadedOf, type Policy, preparedOf } from './evaluate/policy.js';
-import { ENGINE_LIMITS } from './limits.js';
+import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 import { type NamespacePath, ROOT } from './model/namespace.js';
 import { decodeSnapshot, type SnapshotFault } from './snapshot/decode.js';
 import { digestNamespaces } from './snapshot/digest-cells.js';
@@ -137,8 +137,8 @@ export function loadSnapshot(bytes: Uint8Array): LoadResult {
 }
 
 /** As `loadSnapshot`, for another thread, which adopts the result: verified, and in one shared buffer. */
-export function packSnapshot(bytes: Uint8Array): PackResult {
-  return packDecoded(decodeSnapshot(bytes));
+export function packSnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): PackResult {
+  return packDecoded(decodeSnapshot(bytes, limits));
 }
 
 /**

@@ -21,7 +21,9 @@ import type { Route } from './http/route.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
 import { type Activator } from './policy/active/activator.js';
 import type { Poller } from './lib/poller.js';
+import type { Logger } from './lib/ports.js';
 import { type GatewayServices, makeServices, type ServicesOptions } from './services.js';
+import { loadPatterns } from './templates/pattern.js';
 
 export { AuthenticationError } from './auth/authenticators.js';
 export { connectionLimits } from './http/client-address.js';
@@ -158,6 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     };
     const { policies, activator, activations, revocations } = services;
     const failed = new Promise<never>(() => undefined);
+    loadTheRest(options.log);
     const parts = { policies, activator, activations, revocations, failed, workers: null };
     return { url: listener.url, address: listener.at, ...parts, close: (ending) => (closing ??= close(ending)) };
   } catch (error) {
@@ -165,6 +168,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await opened?.close();
     throw error;
   }
+}
+
+/**
+ * For a gateway that answers. Whatever it has not loaded by then, somebody may have replaced by another version when it
+ * is needed. Threads load what they need when they start (lib/start-thread.ts).
+ */
+export function loadTheRest(log: Logger): void {
+  setImmediate(() => {
+    try {
+      loadPatterns();
+    } catch (error) {
+      log.error({ error }, 'patterns of templates cannot be judged: `re2js` cannot be loaded, so install it again');
+    }
+  });
 }
 
 /**

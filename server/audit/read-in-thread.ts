@@ -1,8 +1,8 @@
 // Reads the logs of a folder for admins, on a thread of its own: a long log keeps no request waiting. One after the
 // other, each within a bounded time that includes its wait. Whoever has left waits no longer.
-import { Worker } from 'node:worker_threads';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { oneAtATime } from '../lib/one-at-a-time.js';
+import { startThread } from '../lib/start-thread.js';
 import { inTime } from '../lib/until-aborted.js';
 import { ApiProblem } from '../problem.js';
 import type { StoredEvent } from './event-schema.js';
@@ -42,7 +42,7 @@ export function makeLogReader(folder: string): LogReader {
 function read<Answer>(question: LogQuestion, gone: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
     gone.throwIfAborted();
-    const worker = new Worker(new URL('./log-worker.js', import.meta.url));
+    const worker = startThread(new URL('./log-worker.js', import.meta.url));
     const end = (cause: unknown): void => {
       reject(unreadable(cause));
       void worker.terminate();

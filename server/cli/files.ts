@@ -4,6 +4,7 @@
 import { open, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
+import { NoAnswer } from '../lib/stuck-disk.js';
 import { makeFolder, writeWholeFile } from '../lib/whole-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
@@ -16,7 +17,7 @@ export function fileFailure(error: unknown, shown: string): CliFailure {
 
 export function pathFailure(fault: FileFault, shown: string): CliFailure {
   const failure = (code: string, what: string, cause?: unknown): CliFailure =>
-    new CliFailure(EXIT.usage, code, `\`${shown}\` ${what}`, { cause });
+    new CliFailure(EXIT.usage, code, `\`${shown}\` ${what}`, { cause, ...(cause instanceof NoAnswer ? SILENT : {}) });
   switch (fault.kind) {
     case 'missing':
       return failure('cli.not_found', 'does not exist');
@@ -26,6 +27,10 @@ export function pathFailure(fault: FileFault, shown: string): CliFailure {
       return failure('cli.unreadable', `cannot be read (${fault.code})`, fault.cause);
   }
 }
+
+const SILENT = {
+  help: 'see what the log of the system says about this disk; what a program writes, whenever that comes, is `--policy -`',
+};
 
 /** One line without its line end. Null bytes mean that it is longer than the limit and was skipped. */
 export interface Line {

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { type Logger, systemClock } from '../lib/ports.js';
-import { noteStuckDisk } from '../lib/stuck-disk.js';
+import { answered, NoAnswer, noteStuckDisk } from '../lib/stuck-disk.js';
+import { SOURCE_LIMITS } from '../limits/policy.js';
 import type { PolicySource } from '../policy/active/active-policy.js';
 import type { Started, StartOffer, StartOptions } from '../policy/active/start-policy.js';
 import { readSnapshotFile, sha256Of } from '../policy/open/snapshot-bytes.js';
@@ -12,18 +13,19 @@ import { openBeside, type TableFinder } from '../policy/open/snapshot-thread.js'
 import { hasTables, tableFile } from '../policy/open/table-file.js';
 import {
   keyringOf,
-  keyringReads,
   type PublicationRule,
   releaseOffer,
+  signingReads,
+  statementInTime,
   verifyOffer,
 } from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
 import type { Content, Offer, Source } from '../policy/sources/source.js';
 import type { NamedFile } from '../signing/named-file.js';
-import { statementBeside } from '../signing/statement-file.js';
 import { makeLogger } from '../telemetry/log.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
+import { fileFailure } from './files.js';
 import type { CliIo } from './io.js';
 import { type OpenedPolicy, openPolicy } from './open-policy.js';
 import { storeFailure } from './open-store.js';
@@ -197,7 +199,11 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
   }
   // Made before the policy is read, so that any change from here on is noticed.
   const { makePathSource } = await import('../policy/sources/path-source.js');
-  const followed = shown === '-' ? null : await makePathSource(path);
+  const soon = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
+    answered(asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
+      throw error instanceof NoAnswer ? fileFailure(error, shown) : error;
+    });
+  const followed = shown === '-' ? null : await soon(makePathSource(path));
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {
     const { policy, bytes, source } = opened;
@@ -206,7 +212,7 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     // What was compiled just now states what was computed just now.
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
   };
-  if (followed !== null && (await hasTable({ kind: 'file', path }, config))) {
+  if (followed !== null && (await soon(hasTable({ kind: 'file', path }, config)))) {
     const { signal } = new AbortController();
     const offered = once(async (tables) => {
       const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });
@@ -317,18 +323,15 @@ async function requirePublication(
     );
   }
   const { signal } = new AbortController();
-  const keyring = await asFailure(keyringOf(rule, signal)).catch(async (error: unknown) => {
-    if (!(await keyringReads.end(0))) noteStuckDisk();
+  const verify = async (): ReturnType<typeof verifyPublication> => {
+    const keyring = await keyringOf(rule, signal);
+    const expected = { keyring, at: systemClock.now(), environment: rule.environment, minimumGeneration: null };
+    return verifyPublication(policy, statementInTime({ path, shown }, signal), expected);
+  };
+  const { faults, signed } = await asFailure(verify()).catch(async (error: unknown) => {
+    if (!(await signingReads.end(0))) noteStuckDisk();
     throw error;
   });
-  const { faults, signed } = await asFailure(
-    verifyPublication(policy, statementBeside({ path, shown }), {
-      keyring,
-      at: systemClock.now(),
-      environment: rule.environment,
-      minimumGeneration: null,
-    }),
-  );
   if (signed !== null) return signed;
   const [{ code, message } = { code: 'signature.missing', message: 'it has no statement' }] = faults;
   throw new CliFailure(statusOfFaults(faults), code, `\`${shown}\` is not served: ${message}`, {

@@ -28,7 +28,7 @@ import { HTTP_LIMITS } from '../limits/http.js';
 import { SIGNING_LIMITS } from '../limits/policy.js';
 import { followSource } from '../policy/active/follow-source.js';
 import { watchAge } from '../policy/active/staleness.js';
-import { keyringReads } from '../policy/open/verify-offer.js';
+import { signingReads } from '../policy/open/verify-offer.js';
 import { keptTables } from '../policy/store/kept-tables.js';
 import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
 import { openTracing } from '../telemetry/tracing.js';
@@ -176,7 +176,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         tables?.close(),
         keeper?.close(),
         trail?.close(),
-        keyringReads.end(SIGNING_LIMITS.keyringReading),
+        signingReads.end(SIGNING_LIMITS.reading),
       ]);
       const isClosed = await db.close();
       if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');

@@ -14,12 +14,13 @@
 //   7. recorded: the answer under its key, and the event in the outbox (events.ts)
 //   8. COMMIT, sent together with them. An answer is given only if the store says that it committed
 // A transaction that the store aborted for others is retried four times; then the answer is 409 `record.conflict`. Where
-// records are partitioned, moves wait for one that is retried (hold-moves.ts).
+// records are partitioned, moves wait for one that is retried (server/db/hold-moves.ts).
 // Between BEGIN and COMMIT nothing is awaited but statements, because on the embedded store everybody else waits.
 import { askedOf, type AuditEvent } from '../audit/event.js';
 import { recordStatement } from '../audit/outbox.js';
 import type { Database } from '../db/database.js';
 import { sqlStateOf } from '../db/failures.js';
+import { holdMoves } from '../db/hold-moves.js';
 import type { Fragment } from '../db/sql.js';
 import type { Spent, Writing } from '../db/writing.js';
 import { COMMAND_LIMITS } from '../limits/records.js';
@@ -39,7 +40,6 @@ import {
 import { atOnceStatement, statusOf } from './at-once.js';
 import { deletedOf } from './delete-record.js';
 import { commandEvent, type Deed, replayEvent } from './events.js';
-import { holdMoves } from './hold-moves.js';
 import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { access, mayRead } from './rules.js';
@@ -145,7 +145,8 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
     async (writing) => {
       times += 1;
       const isRepeated = times > 1 || dependsOn.size > 0;
-      const hold = holdMoves(db, { commands: [first, ...others], isRepeated });
+      const moves = [first, ...others].some(({ operation }) => operation.endsWith('.move'));
+      const hold = holdMoves(db, { moves, isRepeated });
       if (hold !== null) writing.run(hold);
       const session = sessionOf(asking, from, { rows: writing.rows, held });
       const ran =

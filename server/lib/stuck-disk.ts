@@ -1,5 +1,7 @@
-// That a disk does not answer. A thread that waits for one cannot be ended and keeps the process, even one that exits, so
+// A disk that does not answer. A thread that waits for one cannot be ended and keeps the process, even one that exits, so
 // the program ends itself with SIGKILL once it has said what was not done (cli/main.ts).
+import type { Readable } from 'node:stream';
+
 let isStuck = false;
 
 export function noteStuckDisk(): void {
@@ -8,4 +10,43 @@ export function noteStuckDisk(): void {
 
 export function isDiskStuck(): boolean {
   return isStuck;
+}
+
+/** `code` stands where the system's code of an error would. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly code: string;
+
+  constructor(milliseconds: number) {
+    const code = `no answer within ${String(milliseconds / 1000)} seconds`;
+    super(code);
+    this.code = code;
+  }
+}
+
+/** As the question ends; rejects with `NoAnswer` after so many milliseconds. */
+export async function answered<Answer>(question: Promise<Answer>, milliseconds: number): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      noteStuckDisk();
+      reject(new NoAnswer(milliseconds));
+    }, milliseconds);
+  });
+  try {
+    return await Promise.race([question, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The pieces of a stream, each of which has to come within so many milliseconds. */
+export async function* answering(stream: Readable, milliseconds: number): AsyncGenerator {
+  const pieces: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
+  const next = (): Promise<IteratorResult<unknown>> => answered(pieces.next(), milliseconds);
+  try {
+    for (let piece = await next(); piece.done !== true; piece = await next()) yield piece.value;
+  } finally {
+    stream.destroy();
+  }
 }

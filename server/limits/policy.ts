@@ -27,8 +27,12 @@ export const POLICY_LIMITS = Object.freeze({
   uploadPatience: 60_000,
   /** Bytes that are read, checked and verified within a second on any machine. Up to this size no progress is shown. */
   quietBytes: 2 * 1024 * 1024,
-  /** Bytes of a snapshot that is opened within 10 milliseconds, which is faster than starting a thread. */
+  /**
+   * Bytes of a snapshot that is opened within 20 milliseconds, which is faster than starting a thread, if it also has no
+   * more grants than this, those included that it has for members with a window: a small file may have many.
+   */
   smallBytes: 16 * 1024,
+  smallGrants: 256,
   /**
    * Bytes of the table of a policy whose labels are checked within about 10 milliseconds, too. A small file may have a
    * large table: each way through nested roles has its times.
@@ -138,8 +142,8 @@ export const PEER_LIMITS = Object.freeze({
 
 /** Limits of the files for publication. Those of statements and keyrings are the engine's. */
 export const SIGNING_LIMITS = Object.freeze({
-  /** Milliseconds in which a gateway has to get the keyring from the disk. */
-  keyringReading: 5_000,
+  /** Milliseconds in which a gateway has to get a keyring or a statement from the disk. */
+  reading: 5_000,
   /** Bytes of a private key's file. */
   keyBytes: 4_096,
 });

@@ -16,7 +16,8 @@ const DELETED_LOCK = Object.freeze({ ...NEWEST_LOCK, one: 2 });
 /**
  * Nobody else says that a record was deleted while this batch stores some, or stores one while this batch says so: neither
  * would see the other, and both could have the same id. If records are partitioned, so could two batches that store some
- * (server/db/partitions.ts), and one waits for the other. This comes first, so that whoever waits holds nothing yet.
+ * (server/db/partitions.ts), and one waits for the other. This comes first, after the lock of moves (server/db/hold-moves.ts),
+ * so that whoever waits holds nothing else yet.
  */
 export async function holdDeleted({ trx, rows, options: { effect } }: Batch): Promise<void> {
   if (effect === 'tried') return;

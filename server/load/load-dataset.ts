@@ -7,6 +7,7 @@ import { isBlank } from '../json/strict-json.js';
 import { type BuriedIds, makeBuriedIds } from './buried-ids.js';
 import { makeDigestCounter } from './digest-counter.js';
 import { violates } from '../db/failures.js';
+import { holdMoves } from '../db/hold-moves.js';
 import { rowsOf } from '../db/sql.js';
 import { UNIQUE_NAME } from '../db/tables.js';
 import type { Store } from '../db/writing.js';
@@ -182,7 +183,7 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   if (row === undefined) return { outcomes: new Map(), namespaces: [], implied: 0, way: context.way };
   try {
     const stored = await (context.trial === null
-      ? db.transaction((trx) => storeRecorded(trx, rows, context), { retry: LOAD_LIMITS.retries })
+      ? inBatch(db, context, (trx) => storeRecorded(trx, rows, context))
       : tryBatch(db, rows, { ...context, trial: context.trial }));
     remember(context.known, stored.namespaces);
     for (const [{ id, deletedAt }, how] of stored.outcomes) {
@@ -206,6 +207,24 @@ async function store(db: Database, rows: readonly LoadRow[], context: StoreConte
   }
 }
 
+/** In a transaction that is repeated if the store aborts it in favour of somebody else's. */
+function inBatch<T>(
+  db: Database,
+  { onConflict, effect }: Pick<LoadOptions, 'onConflict' | 'effect'>,
+  work: (trx: Knex.Transaction) => Promise<T>,
+): Promise<T> {
+  let isRepeated = false;
+  return db.transaction(
+    async (trx) => {
+      const hold = holdMoves(db, { moves: onConflict === 'replace' && effect !== 'tried', isRepeated });
+      isRepeated = true;
+      if (hold !== null) await rowsOf(trx, hold);
+      return work(trx);
+    },
+    { retry: LOAD_LIMITS.retries },
+  );
+}
+
 async function storeRecorded(
   trx: Knex.Transaction,
   rows: readonly LoadRow[],
@@ -226,21 +245,24 @@ function tryBatch(
   context: StoreContext & { readonly trial: Trial },
 ): Promise<StoredBatch> {
   const { trial, known } = context;
-  return takenBack(db, (trx) => trial.attempt(trx, rows, { known, store: () => storeBatch(trx, rows, context) }));
+  return takenBack(db, context, (trx) =>
+    trial.attempt(trx, rows, { known, store: () => storeBatch(trx, rows, context) }),
+  );
 }
 
 /** The result of work in a transaction that is rolled back. */
-async function takenBack<T>(db: Database, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+async function takenBack<T>(
+  db: Database,
+  how: Pick<LoadOptions, 'onConflict' | 'effect'>,
+  work: (trx: Knex.Transaction) => Promise<T>,
+): Promise<T> {
   const results: T[] = [];
   const rollBack = new Error('nothing is stored');
   try {
-    await db.transaction(
-      async (trx) => {
-        results.push(await work(trx));
-        throw rollBack;
-      },
-      { retry: LOAD_LIMITS.retries },
-    );
+    await inBatch(db, how, async (trx) => {
+      results.push(await work(trx));
+      throw rollBack;
+    });
   } catch (error) {
     if (error !== rollBack) throw error;
   }

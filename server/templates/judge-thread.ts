@@ -1,8 +1,9 @@
 // Judges values by schemas in a thread, where that may take long. The thread is started when it is needed and ended
 // when its time is up; then the next request gets a new one. Each asker has one place in the line.
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
+import { startThread } from '../lib/start-thread.js';
 import { makeTurns } from '../lib/turns.js';
 import { type JudgedValue, NOT_IN_TIME, type RecordVerdict } from './judge-record.js';
 
@@ -28,7 +29,7 @@ export function makeJudgeThread(): JudgeThread {
   let idle: Worker | null = null;
   const ready = async (): Promise<Worker> => {
     if (idle !== null) return idle;
-    const worker = new Worker(new URL('./judge-worker.js', import.meta.url), {
+    const worker = startThread(new URL('./judge-worker.js', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: TEMPLATE_LIMITS.threadHeap },
     });
     worker.once('exit', () => {

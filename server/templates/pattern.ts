@@ -39,6 +39,11 @@ export function compilePattern(
   };
 }
 
+/** Makes everything ready for the first pattern. */
+export function loadPatterns(): void {
+  compile('\\p{L}');
+}
+
 /** Why the pattern is refused, or null. For one that is known to be small. */
 export function patternFault(pattern: string): string | null {
   try {

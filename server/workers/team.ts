@@ -7,6 +7,7 @@ import type { Ending } from '../compose.js';
 import type { TcpAt } from '../http/listen-at.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { Logger } from '../lib/ports.js';
+import { assertSameVersion } from '../lib/version.js';
 import { closeUntaken } from './handed-over.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 
@@ -175,6 +176,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
     slot.startedAt = performance.now();
     let worker: Worker;
     try {
+      assertSameVersion();
       worker = cluster.fork();
     } catch (error) {
       onExit(slot, error instanceof Error ? error.message : String(error));

@@ -2,7 +2,15 @@
 // to record. It reads the store itself and follows the activations there like every gateway. An unexpected error ends
 // it, and the primary starts another.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listen, makeServices, openTlsIdentity, sharedTcp, type TlsIdentity, watchTlsFiles } from '../compose.js';
+import {
+  listen,
+  loadTheRest,
+  makeServices,
+  openTlsIdentity,
+  sharedTcp,
+  type TlsIdentity,
+  watchTlsFiles,
+} from '../compose.js';
 import type { Ending } from '../compose.js';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { openDatabase } from '../db/database.js';
@@ -112,6 +120,7 @@ async function start({
     process.exit(0);
   };
   send({ kind: 'serving', generation: policies.current().generation, at: listener.at });
+  loadTheRest(log);
   return (message) => {
     switch (message.kind) {
       case 'start':

@@ -1,6 +1,17 @@
 // The policy that a start is offered is given away once: a large one that is not served must not stay in memory.
-import { expect, it } from '@jest/globals';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +29,7 @@ import { makeIo } from '../support/cli-io.js';
 import { snapshotOf } from '../support/gateway.js';
 import { hangOnOpening } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
+import { makeSigner, ruleIn } from '../support/publisher.js';
 import { startPolicyServer } from '../support/policy-server.js';
 import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -84,31 +96,72 @@ it('says in the log that the copy of a git source could not be removed', async (
   expect(made.stderr()).toContain('what an offer occupied could not be removed');
 });
 
-it('does not wait for good where the disk of the keyring hangs, and says what to do', async () => {
-  const cwd = await makeFolder();
-  const { bytes } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]]);
-  const keyring = join(cwd, 'keyring.yaml');
-  for (const [path, text] of [
-    [join(cwd, 'snapshot.json'), bytes],
-    [keyring, ''],
-  ] as const)
-    writeFileSync(path, text);
-  const snapshot = { requireSignature: true, keyringFile: 'keyring.yaml', environment: 'production' };
-  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy: 'snapshot.json', snapshot }));
-  const config = await loadConfig({ flags: {}, env: {}, cwd });
-  const free = hangOnOpening(keyring);
-  try {
-    await expect(policyAtStart(makeIo({ cwd }).io, config, undefined)).rejects.toMatchObject({
-      code: 'file.unreadable',
-      message: `\`${keyring}\` was not read in time: its disk does not answer`,
-      detail: { help: expect.stringContaining('this disk, or name a keyring on another one') },
+describe('does not wait for good, and says what to do,', () => {
+  /** A start from this policy, in a folder with a signed snapshot, a folder of policy and a keyring. */
+  async function startOf(policy: string): Promise<{ readonly cwd: string; readonly started: () => Promise<unknown> }> {
+    const cwd = await makeFolder({
+      'policy/policy.yaml': 'bailiwick: 1\nname: hung\nproviders:\n  orcid: {}\n',
+      'policy/grants.yaml': 'grants: []\n',
     });
-    // Else the thread that waits for it would keep the process.
-    expect(isDiskStuck()).toBe(true);
-  } finally {
-    free();
+    ruleIn(cwd, [makeSigner()]);
+    const { bytes } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]]);
+    writeFileSync(join(cwd, 'snapshot.json'), bytes);
+    const signed = { requireSignature: true, keyringFile: 'keyring.yaml', environment: 'production' };
+    const snapshot = policy === 'snapshot.json' ? signed : {};
+    writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy, snapshot }));
+    const config = await loadConfig({ flags: {}, env: {}, cwd });
+    return { cwd, started: () => policyAtStart(makeIo({ cwd }).io, config, undefined) };
   }
-}, 30_000);
+
+  it.each([
+    ['keyring', 'keyring.yaml', 'name a keyring on another one'],
+    ['statement', 'snapshot.json.dsse.json', 'serve a copy on another one'],
+  ])(
+    'where the disk of the %s hangs',
+    async (_, name, instead) => {
+      const { cwd, started } = await startOf('snapshot.json');
+      const path = join(cwd, name);
+      const free = hangOnOpening(path);
+      try {
+        await expect(started()).rejects.toMatchObject({
+          code: 'file.unreadable',
+          message: `\`${path}\` was not read in time: its disk does not answer`,
+          detail: { help: expect.stringContaining(`this disk, or ${instead}`) },
+        });
+        // Else the thread that waits for it would keep the process.
+        expect(isDiskStuck()).toBe(true);
+      } finally {
+        free();
+      }
+    },
+    30_000,
+  );
+
+  it('where that of a folder of policy does', async () => {
+    const { cwd, started } = await startOf('policy');
+    const free = hangOnOpening(join(cwd, 'policy/grants.yaml'));
+    try {
+      await expect(started()).rejects.toMatchObject({
+        code: 'policy.invalid',
+        detail: { text: expect.stringMatching(/^grants\.yaml:.*cannot be read \(no answer within 10 seconds\)/m) },
+      });
+    } finally {
+      free();
+    }
+  }, 30_000);
+
+  it('where nobody writes to a pipe', async () => {
+    const { cwd, started } = await startOf('pipe');
+    const path = join(cwd, 'pipe');
+    execFileSync('mkfifo', [path]);
+    await expect(started()).rejects.toMatchObject({
+      code: 'cli.unreadable',
+      message: `\`${path}\` cannot be read (no answer within 10 seconds)`,
+      detail: { help: expect.stringContaining('`--policy -`') },
+    });
+    closeSync(openSync(path, 'r+'));
+  }, 30_000);
+});
 
 it('puts nothing in force that its source has replaced since it was read', async () => {
   const [cwd, server] = [await makeFolder(), await startPolicyServer()];

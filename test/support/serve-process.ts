@@ -29,6 +29,11 @@ export function startServing(dataDir: string | null, ...args: ServeArgs): Promis
 
 export type ServeArgs = readonly [verb: string, ...rest: string[]];
 
+/** As `startServing`, with the program of another installation. */
+export function startServingFrom(program: string, dataDir: string, ...args: ServeArgs): Promise<Served> {
+  return start([], dataDir, args, program);
+}
+
 /** As `startServing`, with flags of Node.js, and a channel for what they load. */
 export function startServingWith(flags: readonly string[], dataDir: string, ...args: ServeArgs): Promise<Served> {
   return start(flags, dataDir, args);
@@ -46,8 +51,13 @@ export function argumentsOf(dataDir: string | null, [verb, ...rest]: ServeArgs):
   ];
 }
 
-async function start(flags: readonly string[], dataDir: string | null, args: ServeArgs): Promise<Served> {
-  const child = spawn(process.execPath, [...BRIEF, ...flags, CLI, ...argumentsOf(dataDir, args)], {
+async function start(
+  flags: readonly string[],
+  dataDir: string | null,
+  args: ServeArgs,
+  program = CLI,
+): Promise<Served> {
+  const child = spawn(process.execPath, [...BRIEF, ...flags, program, ...argumentsOf(dataDir, args)], {
     env: { PATH: process.env['PATH'] ?? '' },
     stdio: ['ignore', 'pipe', 'pipe', ...(flags.length > 0 ? (['ipc'] as const) : [])],
   });

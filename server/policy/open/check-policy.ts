@@ -27,6 +27,7 @@ import {
 import { InvariantError, type NamespacePath, type Policy } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { FileFault } from '../policy-fault.js';
+import type { FolderFiles } from './folder-files.js';
 import { type FolderReading, readFolder } from './read-folder.js';
 
 /** If several apply, the first of them after `ok`. */
@@ -92,6 +93,8 @@ export type CheckResult =
 export interface CheckRequest {
   /** An absolute path. */
   readonly folder: string;
+  /** Where it is; by default on the disk. */
+  readonly files?: FolderFiles;
   /** Told what is about to be done, if it may take more than a second. */
   readonly onPhase?: (phase: Phase) => void;
   /** Verbs that only use a policy do not lint it. */
@@ -115,15 +118,18 @@ export interface LintRequest extends Omit<LintOptions, 'stored'> {
 }
 
 /** Checks one folder. */
-export async function checkPolicy({ folder, ...request }: CheckRequest): Promise<CheckResult> {
-  const reading = await readFolder(folder);
+export async function checkPolicy({ folder, files, ...request }: CheckRequest): Promise<CheckResult> {
+  const reading = await readFolder(folder, files);
   return reading.kind === 'path' ? reading : { kind: 'checked', report: await checkFiles(reading, request) };
 }
 
 /** Of `onlyTests`, for whoever needs neither tests nor guardrails. */
 export const NO_TESTS = /(?!)/;
 
-export async function checkFiles(reading: FolderReading, request: Omit<CheckRequest, 'folder'>): Promise<CheckReport> {
+export async function checkFiles(
+  reading: FolderReading,
+  request: Omit<CheckRequest, 'folder' | 'files'>,
+): Promise<CheckReport> {
   const bytes = reading.files.reduce((sum, file) => sum + file.bytes.length, 0);
   const onPhase = (kind: Phase['kind'], count: number): void => {
     if (bytes >= POLICY_LIMITS.quietBytes) request.onPhase?.({ kind, count });

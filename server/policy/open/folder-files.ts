@@ -3,6 +3,8 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { ENGINE_LIMITS } from '../../../engine/compiler.js';
+import { answered, NoAnswer } from '../../lib/stuck-disk.js';
+import { SOURCE_LIMITS } from '../../limits/policy.js';
 
 export type EntryKind = 'file' | 'folder' | 'other';
 
@@ -28,6 +30,30 @@ export const DISK: FolderFiles = Object.freeze({
   realPathOf: (path: string) => realpath(path),
   read: readFromDisk,
 });
+
+/** Like the disk, for whoever cannot wait for it for good. Once it has not answered, it is asked nothing more. */
+export function impatientDisk(): FolderFiles {
+  let silent: NoAnswer | null = null;
+  const soon =
+    <Asked extends readonly unknown[], Answer>(ask: (...asked: Asked) => Promise<Answer>) =>
+    async (...asked: Asked): Promise<Answer> => {
+      if (silent !== null) throw silent;
+      try {
+        return await answered(ask(...asked), SOURCE_LIMITS.silence);
+      } catch (error) {
+        if (error instanceof NoAnswer) silent = error;
+        throw error;
+      }
+    };
+  const { namesIn, kindOf: follow, ownKindOf, realPathOf, read } = DISK;
+  return {
+    namesIn: soon(namesIn),
+    kindOf: soon(follow),
+    ownKindOf: soon(ownKindOf),
+    realPathOf: soon(realPathOf),
+    read: soon(read),
+  };
+}
 
 /**
  * Like the disk, for whoever reads a folder again and again. A file whose times, size and number are those of the last time is not read

@@ -11,7 +11,8 @@ import {
   type Policy,
   type SnapshotFault,
 } from '../../../engine/index.js';
-import { POLICY_LIMITS } from '../../limits/policy.js';
+import { answering } from '../../lib/stuck-disk.js';
+import { POLICY_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import {
   type CompiledPolicy,
   type CheckReport,
@@ -21,6 +22,7 @@ import {
   newMemory,
   type Phase,
 } from './check-policy.js';
+import { DISK, impatientDisk } from './folder-files.js';
 import { type NoBytes, pathFaultOf, pathRefused, PolicyRefused } from '../policy-fault.js';
 import { READ_BYTES, readAll, sha256Of, toShared } from './snapshot-bytes.js';
 import { loadInThread } from './snapshot-thread.js';
@@ -96,7 +98,8 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
   try {
     const facts = await stat(path);
     if (facts.isDirectory()) {
-      const checked = await checkFolder(path, { purpose, digests: true }, watcher);
+      const files = purpose === 'serve' ? impatientDisk() : DISK;
+      const checked = await checkFolder(path, { purpose, digests: true, files }, watcher);
       if (checked.kind !== 'checked') return checked;
       const { report, compiled } = checked;
       if (compiled.snapshot === null) throw new InvariantError(WITH_DIGESTS);
@@ -107,7 +110,8 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
     return { kind: 'path', fault: pathFaultOf(error) };
   }
   // Bounded in the same way as stdin: the stated size is not trusted, and pipes have none.
-  return readStream(createReadStream(path, { highWaterMark: READ_BYTES }), 'file', watcher);
+  const stream = createReadStream(path, { highWaterMark: READ_BYTES });
+  return readStream(purpose === 'serve' ? answering(stream, SOURCE_LIMITS.silence) : stream, 'file', watcher);
 }
 
 interface Checked {
@@ -118,7 +122,7 @@ interface Checked {
 
 async function checkFolder(
   folder: string,
-  { purpose, ...how }: { readonly purpose: Purpose } & Pick<CheckRequest, 'digests' | 'memory'>,
+  { purpose, ...how }: { readonly purpose: Purpose } & Pick<CheckRequest, 'digests' | 'files' | 'memory'>,
   { onPhase }: OpenWatcher,
 ): Promise<Checked | Exclude<NotRead, { kind: 'too_large' }>> {
   const result = await checkPolicy({ folder, ...how, ...(onPhase === undefined ? {} : { onPhase }) });
@@ -180,8 +184,12 @@ const SUMMARIES = Object.freeze({
   },
 });
 
-async function readStream(stream: Readable, source: 'file' | 'stdin', { onBytes }: OpenWatcher): Promise<ReadResult> {
-  const read = await readAll(stream, onBytes);
+async function readStream(
+  parts: AsyncIterable<unknown>,
+  source: 'file' | 'stdin',
+  { onBytes }: OpenWatcher,
+): Promise<ReadResult> {
+  const read = await readAll(parts, onBytes);
   return read.kind === 'read' ? { ...read, source, report: null } : read;
 }
 

@@ -2,10 +2,11 @@
 // it for a while, and answers one question after the other. A question that takes too long ends the thread, so it never
 // keeps others waiting for long. Whoever asked and has left, or has waited too long, is let go at once; the thread stays
 // for the others, because it would have to load the snapshot again.
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { HeldRegion, Holder } from '../../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { oneAtATime } from '../../lib/one-at-a-time.js';
+import { startThread } from '../../lib/start-thread.js';
 import { inTime, untilAborted } from '../../lib/until-aborted.js';
 import { ApiProblem } from '../../problem.js';
 import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
@@ -51,7 +52,7 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     const stored = await snapshots.find(snapshot);
     const parts = stored === null ? null : await snapshots.read(stored);
     if (parts === null) throw unavailable(`the store does not have ${snapshot}`);
-    const started = startThread(snapshot);
+    const started = startProver(snapshot);
     thread = started;
     if (await started.exchange<boolean>({ snapshot, parts }, POLICY_LIMITS.proofLoad)) return started;
     throw unavailable(`the bytes of ${snapshot} in the store are not intact`);
@@ -108,8 +109,8 @@ async function stoppable<Answer>(thread: Thread, question: ProofQuestion, signal
   }
 }
 
-function startThread(snapshot: string): Thread {
-  const worker = new Worker(new URL('./prover-worker.js', import.meta.url));
+function startProver(snapshot: string): Thread {
+  const worker = startThread(new URL('./prover-worker.js', import.meta.url));
   const exchange = <Answer>(message: ToProver, time: number): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

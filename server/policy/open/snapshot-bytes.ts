@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { types } from 'node:util';
 import {
   loadSnapshot,
@@ -39,12 +38,11 @@ export async function readSnapshotFile(path: string): Promise<ReadBytes> {
 
 /** Everything in a stream, whatever size it announced. */
 export async function readAll(
-  stream: Readable,
+  parts: AsyncIterable<unknown>,
   onBytes?: (bytes: number, doing: 'reading') => void,
 ): Promise<ReadBytes> {
   const chunks: Buffer[] = [];
   let total = 0;
-  const parts: AsyncIterable<unknown> = stream;
   try {
     for await (const chunk of parts) {
       const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));

@@ -2,9 +2,10 @@
 // has one that stays while it is being edited. A snapshot so small that it is opened before a thread would start is opened
 // here.
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import {
   adopt,
+  ENGINE_LIMITS,
   type LoadResult,
   type PackedPolicy,
   packSnapshot,
@@ -12,12 +13,13 @@ import {
   type Policy,
   type SnapshotFault,
 } from '../../../engine/index.js';
+import { startThread } from '../../lib/start-thread.js';
 import { untilAborted } from '../../lib/until-aborted.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import type { Labels } from '../active/active-policy.js';
 import type { Compared, Sides } from './compare-snapshots.js';
 import { type PolicyFault, PolicyRefused } from '../policy-fault.js';
-import { digestMeant, packBytes } from './snapshot-bytes.js';
+import { digestMeant } from './snapshot-bytes.js';
 import type { Content } from '../sources/source.js';
 import type { FoundTable, TableToFind, TableUse, WrittenTable } from './table-file.js';
 
@@ -62,10 +64,13 @@ type Answered<Answer> = { readonly answer: Answer } | { readonly fault: PolicyFa
 /** What the thread sends. It may first want the table of the snapshot with this digest. */
 export type Said<Answer> = Answered<Answer> | { readonly wanted: string };
 
+/** What is opened here. Any other snapshot is refused after little work, and then opened on a thread. */
+const SMALL = { ...ENGINE_LIMITS, snapshotBytes: POLICY_LIMITS.smallBytes, grants: POLICY_LIMITS.smallGrants };
+
 /** Like `loadSnapshot`, but of a snapshot that is not small this thread only takes over the finished table. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
-  const isSmall = bytes.length <= POLICY_LIMITS.smallBytes;
-  const result = isSmall ? packSnapshot(bytes) : await perform<PackResult>({ kind: 'pack', bytes }, 'awaited');
+  const here = packSnapshot(bytes, SMALL);
+  const result = here.ok ? here : await perform<PackResult>({ kind: 'pack', bytes }, 'awaited');
   return result.ok ? { ok: true, policy: adopt(result.packed) } : result;
 }
 
@@ -155,8 +160,9 @@ export async function openBeside(
   signal.throwIfAborted();
   if (isSmall(content)) {
     const bytes = Buffer.concat(content.parts);
-    const digest = digestMeant(bytes, { digest: content.digest, signed });
-    return { policy: adopt(packBytes(bytes, digest)), bytes, labels: 'unverified' };
+    digestMeant(bytes, { digest: content.digest, signed });
+    const here = packSnapshot(bytes, SMALL);
+    if (here.ok) return { policy: adopt(here.packed), bytes, labels: 'unverified' };
   }
   const { packed, bytes, table, labels } =
     content.kind === 'folder' && folders
@@ -223,7 +229,7 @@ function perform<Answer>(
 }
 
 function newWorker(): Worker {
-  const worker = new Worker(new URL('./snapshot-worker.js', import.meta.url));
+  const worker = startThread(new URL('./snapshot-worker.js', import.meta.url));
   // Whoever waits for its answer hears of it. After that nobody does, and without a listener it would end the process.
   worker.on('error', () => undefined);
   return worker;

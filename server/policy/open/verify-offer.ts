@@ -8,6 +8,7 @@ import { SIGNING_LIMITS } from '../../limits/policy.js';
 import { readKeyring } from '../../signing/keyring-file.js';
 import type { NamedFile } from '../../signing/named-file.js';
 import { SigningError } from '../../signing/signing-error.js';
+import { statementBeside, type StatementText } from '../../signing/statement-file.js';
 import type { Labels } from '../active/active-policy.js';
 import { oneLine, PolicyRefused, refusal } from '../policy-fault.js';
 import { type FolderThread, openBeside, type TableFinder } from './snapshot-thread.js';
@@ -77,21 +78,27 @@ export function anotherPolicy({ policy }: PublicationStatement): PolicyRefused {
   return refusal('snapshot.policy', `it is another policy, called \`${policy}\``);
 }
 
-/** The keyrings of this process are on one disk, as a rule. */
-export const keyringReads = patientReads(SIGNING_LIMITS.keyringReading);
+/** The keyrings and statements of this process are on one disk, as a rule. */
+export const signingReads = patientReads(SIGNING_LIMITS.reading);
 
 /** Throws `SigningError`, also if its disk does not answer in time; rejects once `signal` is aborted. */
 export function keyringOf({ keyring: file }: PublicationRule, signal: AbortSignal): Promise<Keyring> {
-  return keyringReads.read(
+  return signingReads.read(
     () => readKeyring(file),
-    () => lateKeyring(file),
+    () => late(file, 'name a keyring on another one (`snapshot.keyringFile`)'),
     signal,
   );
 }
 
-function lateKeyring({ shown }: NamedFile): SigningError {
-  const help =
-    'see what the log of the system says about this disk, or name a keyring on another one (`snapshot.keyringFile`)';
+/** The statement beside a snapshot, which is read in time, or reading it rejects with `SigningError`. */
+export function statementInTime(snapshot: NamedFile, signal: AbortSignal): StatementText {
+  const { shown, read } = statementBeside(snapshot);
+  const faulty = (): SigningError => late({ shown }, 'serve a copy on another one (`--policy`)');
+  return { shown, read: () => signingReads.read(read, faulty, signal) };
+}
+
+function late({ shown }: Pick<NamedFile, 'shown'>, instead: string): SigningError {
+  const help = `see what the log of the system says about this disk, or ${instead}`;
   return new SigningError('file.unreadable', `\`${shown}\` was not read in time: its disk does not answer`, { help });
 }
 

@@ -1,6 +1,6 @@
 // Looks for SHA-1 collisions in a thread, because that takes 0.4 seconds for each MiB.
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../../lib/start-thread.js';
 
 export interface CollisionCheck {
   /** Whether what is hashed is half of a collision. The bytes must be in shared memory, and nobody may write to them. */
@@ -15,7 +15,7 @@ export interface CollisionTask {
 
 /** One question at a time. Rejects once the signal is aborted. */
 export function startCollisionCheck(signal: AbortSignal): CollisionCheck {
-  const worker = new Worker(new URL('./sha1-worker.js', import.meta.url));
+  const worker = startThread(new URL('./sha1-worker.js', import.meta.url));
   return {
     isCollision: async (header, bytes) => {
       const answered = once(worker, 'message', { signal });

@@ -218,6 +218,20 @@ describe('loading in a thread', () => {
     expect(await verifyInThread(opened.bytes)).toBe(null);
   });
 
+  it('is what happens to a small file that has many grants for members with a window: others are served meanwhile', async () => {
+    const { bytes: nested } = compile(NESTED);
+    expect(nested.length).toBeLessThan(4096);
+    const content = { kind: 'parts', parts: [new Uint8Array(nested)] } as const;
+    const options = { signed: null, tables: null, signal: AbortSignal.timeout(60_000) };
+    for (const load of [() => loadInThread(nested), () => openBeside(content, options)]) {
+      const loading = load();
+      expect(await Promise.race([loading, setImmediate('others were served')])).toBe('others were served');
+      await loading;
+    }
+    const small = loadInThread(bytes);
+    expect(await Promise.race([small, setImmediate('others were served')])).toEqual(await small);
+  });
+
   it.each([bytes, large])('gives the policy that loading here gives', async (file) => {
     const here = open(loadSnapshot(file));
     const there = open(await loadInThread(file));

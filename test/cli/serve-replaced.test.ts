@@ -1,0 +1,76 @@
+// A gateway over whose installation another version is installed, as `npm ci` does, goes on with what it is.
+import { expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { call } from '../support/gateway.js';
+import { fromRoot } from '../support/root.js';
+import { runCli } from '../support/run-cli.js';
+import { startServingFrom } from '../support/serve-process.js';
+import { newDataDir } from '../support/stores.js';
+import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
+
+const GRANTS = "grants:\n  - { id: ada, identity: orcid:ada, namespace: /, scopes: ['*:read', '*:write'] }\n";
+const POLICY = { 'policy.yaml': 'bailiwick: 1\nname: replaced\nproviders:\n  orcid: {}\n', 'grants.yaml': GRANTS };
+
+/** A copy of this installation. `loaded` is a file that is there once RE2 was loaded from it. */
+async function install(): Promise<{ readonly at: string; readonly loaded: string }> {
+  const at = await makeFolder();
+  const modules = join(at, 'node_modules');
+  for (const folder of [modules, join(at, 'dist')]) mkdirSync(folder);
+  for (const name of readdirSync(fromRoot('node_modules')))
+    if (name !== 're2js') symlinkSync(fromRoot(`node_modules/${name}`), join(modules, name));
+  const copied = [
+    ['package.json', at],
+    ['dist/engine', join(at, 'dist')],
+    ['dist/server', join(at, 'dist')],
+    ['node_modules/re2js', modules],
+  ] as const;
+  for (const [from, to] of copied) execFileSync('cp', ['-R', fromRoot(from), to]);
+  const loaded = join(at, 'loaded');
+  appendFileSync(
+    join(modules, 're2js/build/index.cjs'),
+    `\nrequire('node:fs').writeFileSync(${JSON.stringify(loaded)}, '');\n`,
+  );
+  return { at, loaded };
+}
+
+it('answers what it has not needed before, and starts no thread of the other version', async () => {
+  const [{ at, loaded }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
+  const served = await startServingFrom(join(at, 'dist/server/cli/main.js'), dataDir, 'serve', '--policy', policy);
+  const made = await runCli(['keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada', '--data-dir', dataDir]);
+  const key = made.stdout.trim();
+  await call(served.port, { method: 'PUT', path: '/api/v1/namespaces/a', key, body: {} });
+  await until(() => existsSync(loaded), 'the rest to be loaded');
+
+  const manifest = join(at, 'package.json');
+  const { version, ...rest } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
+  writeFileSync(manifest, JSON.stringify({ ...rest, version: '99.0.0' }));
+  writeFileSync(join(policy, 'grants.yaml'), GRANTS.replace('id: ada', 'id: bob'));
+  served.child.kill('SIGHUP');
+  await until(() => served.stderr().includes(`version 99.0.0 was installed over version ${version}, which still runs`));
+
+  rmSync(at, { recursive: true });
+  const template = {
+    namespace: '/a',
+    name: 'sample',
+    version: '1',
+    schema: { properties: { a: { pattern: '^a+$' } } },
+  };
+  const headers = { 'Idempotency-Key': 'sample' };
+  const asked = { path: '/api/v1/resource-templates', headers, key, body: template };
+  // What takes longer than a few milliseconds, as the first time may, is left to a thread, and none starts.
+  await until(async () => (await call(served.port, asked)).status === 201, 'the pattern to be judged');
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+}, 60_000);
