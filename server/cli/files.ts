@@ -28,9 +28,7 @@ export function pathFailure(fault: FileFault, shown: string): CliFailure {
   }
 }
 
-const SILENT = {
-  help: 'see what the log of the system says about this disk; what a program writes, whenever that comes, is `--policy -`',
-};
+const SILENT = { help: 'see what the log of the system says about this disk, or name a file on another one' };
 
 /** One line without its line end. Null bytes mean that it is longer than the limit and was skipped. */
 export interface Line {

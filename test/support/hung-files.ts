@@ -1,22 +1,34 @@
 // Files whose disk hangs, or whose process does. No file of a test's own does that, so it is held where Node is asked.
+import fs from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 /** In this thread nobody can open the file from now on, and none who tries is told so before this is undone. */
 export function hangOnOpening(path: string): () => void {
   const { open } = files;
+  // Streams ask this one.
+  const { open: openCalling } = fs;
   let free: () => void = () => undefined;
   const disk = new Promise<void>((resolve) => (free = resolve));
-  const set = (to: typeof open): void => {
+  const set = (to: typeof open, calling: typeof openCalling): void => {
     files.open = to;
+    fs.open = calling;
     syncBuiltinESMExports();
   };
-  set(async (...asked) => {
+  const held: typeof open = async (...asked) => {
     if (asked[0] === path) await disk;
     return open(...asked);
+  };
+  const heldCalling = new Proxy(openCalling, {
+    apply: (_target, _self, asked: Parameters<typeof openCalling>): void => {
+      void (asked[0] === path ? disk : Promise.resolve()).then(() => {
+        openCalling(...asked);
+      });
+    },
   });
+  set(held, heldCalling);
   return () => {
-    set(open);
+    set(open, openCalling);
     free();
   };
 }

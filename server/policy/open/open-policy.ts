@@ -95,8 +95,10 @@ export async function openSnapshot(
 
 /** The bytes to be loaded from an absolute path. A folder is checked and compiled; a file is read, within limits. */
 export async function readPolicyAt(path: string, purpose: Purpose, watcher: OpenWatcher = {}): Promise<ReadResult> {
+  let isFile: boolean;
   try {
     const facts = await stat(path);
+    isFile = facts.isFile();
     if (facts.isDirectory()) {
       const files = purpose === 'serve' ? impatientDisk() : DISK;
       const checked = await checkFolder(path, { purpose, digests: true, files }, watcher);
@@ -111,7 +113,9 @@ export async function readPolicyAt(path: string, purpose: Purpose, watcher: Open
   }
   // Bounded in the same way as stdin: the stated size is not trusted, and pipes have none.
   const stream = createReadStream(path, { highWaterMark: READ_BYTES });
-  return readStream(purpose === 'serve' ? answering(stream, SOURCE_LIMITS.silence) : stream, 'file', watcher);
+  // What a program writes to a pipe may come at any time, as on stdin.
+  const isTimed = purpose === 'serve' && isFile;
+  return readStream(isTimed ? answering(stream, SOURCE_LIMITS.silence) : stream, 'file', watcher);
 }
 
 interface Checked {
