@@ -46,7 +46,8 @@ async function start(verb: 'serve' | 'local', { env, file, files = {}, args = []
   });
   const policy = verb === 'local' ? [] : ['--policy', 'policies'];
   const admin = verb === 'local' ? [] : ['--admin-listen', 'none'];
-  const all = [verb, ...policy, ...admin, '--listen', '127.0.0.1:0', ...args];
+  const listen = args.includes('--listen') ? [] : ['--listen', '127.0.0.1:0'];
+  const all = [verb, ...policy, ...admin, ...listen, ...args];
   return [
     await run(cwd, all, env),
     await run(cwd, [...all, '--format', 'json'], env),
