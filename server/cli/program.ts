@@ -1,5 +1,5 @@
 // The command line as a tree: every verb in its group, the help for everything, and what all verbs have in common.
-import { Command, type Option } from 'commander';
+import { Command } from 'commander';
 import { nearest } from '../../engine/index.js';
 import { EXIT_MEANINGS, usage } from './exit.js';
 import { PEER_VERBS } from './peer-verbs.js';
@@ -69,27 +69,13 @@ export function verbOf(
   return { command, path: names.join(' ') };
 }
 
-/**
- * commander finds a missing argument before it calls the hook. Everything else that is missing is reported with it.
- * Of values given one after the other it would keep the last.
- */
+/** commander finds a missing argument before it calls the hook. Everything else that is missing is reported with it. */
 function refuseTogether(command: Command): void {
-  for (const option of command.options) refuseTwice(command, option);
   command.exitOverride((error) => {
     if (error.code === 'commander.missingArgument') refuseMisuse(command);
     throw error;
   });
   for (const inner of command.commands) refuseTogether(inner);
-}
-
-function refuseTwice(command: Command, option: Option): void {
-  const isFlag = !option.required && !option.optional;
-  if (isFlag || (option instanceof RuledOption && option.rule.repeated === true)) return;
-  let isGiven = false;
-  command.on(`option:${option.name()}`, () => {
-    if (isGiven) throw usage(`\`${option.flags}\` is given more than once`, 'give it once: it has one value');
-    isGiven = true;
-  });
 }
 
 /** Reports all missing arguments and options and all options that exclude one another, at once. */

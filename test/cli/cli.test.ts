@@ -119,18 +119,6 @@ describe('wrong usage is exit 2, with what was probably meant', () => {
       '`--admin` cannot be used with `--identity <provider:subject>`, `--credential-scopes, --scope <scope>`, `--restrict-none`',
       'see `bailiwick help keys create`',
     ],
-    [
-      'one value twice',
-      ['who-can', '.', 'resource:read', '/', '--at', '2027-01-01T00:00:00Z', '--at=2028-01-01T00:00:00Z'],
-      '`--at <instant>` is given more than once',
-      'give it once: it has one value',
-    ],
-    [
-      'a setting twice',
-      ['export', '--data-dir', 'a', '--data-dir', 'b'],
-      '`--data-dir <folder>` is given more than once',
-      'give it once: it has one value',
-    ],
     ['help about nothing', ['help', 'nothing'], 'there is no help about `nothing`', 'see `bailiwick help`'],
     ['help about a verb of others', ['help', 'lint'], 'there is no help about `lint`', 'see `bailiwick help check`'],
     ['help about a near verb', ['help', 'key'], 'there is no help about `key`', 'did you mean `keys`?'],

@@ -46,8 +46,7 @@ async function start(verb: 'serve' | 'local', { env, file, files = {}, args = []
   });
   const policy = verb === 'local' ? [] : ['--policy', 'policies'];
   const admin = verb === 'local' ? [] : ['--admin-listen', 'none'];
-  const listen = args.includes('--listen') ? [] : ['--listen', '127.0.0.1:0'];
-  const all = [verb, ...policy, ...admin, ...listen, ...args];
+  const all = [verb, ...policy, ...admin, '--listen', '127.0.0.1:0', ...args];
   return [
     await run(cwd, all, env),
     await run(cwd, [...all, '--format', 'json'], env),

@@ -34,15 +34,16 @@ export function startServingWith(flags: readonly string[], dataDir: string, ...a
   return start(flags, dataDir, args);
 }
 
-/** The whole command line: on a free port and in JSON, unless the arguments say otherwise. */
+/** The whole command line: on a free port, and in JSON. */
 export function argumentsOf(dataDir: string | null, [verb, ...rest]: ServeArgs): readonly string[] {
-  const usual = [
-    ...(dataDir === null ? [] : [['--data-dir', dataDir] as const]),
-    ['--listen', '127.0.0.1:0'] as const,
-    ...(verb === 'serve' ? [['--admin-listen', 'none'] as const] : []),
-    ['--format', 'json'] as const,
+  return [
+    verb,
+    ...(dataDir === null ? [] : ['--data-dir', dataDir]),
+    ...['--listen', '127.0.0.1:0'],
+    ...(verb === 'serve' ? ['--admin-listen', 'none'] : []),
+    ...['--format', 'json'],
+    ...rest,
   ];
-  return [verb, ...usual.filter(([flag]) => !rest.includes(flag)).flat(), ...rest];
 }
 
 async function start(flags: readonly string[], dataDir: string | null, args: ServeArgs): Promise<Served> {
