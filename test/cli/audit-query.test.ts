@@ -186,6 +186,23 @@ test('a folder in place of a file of the log is named by every verb that reads i
   }
 });
 
+test('a folder without a log is none for the verbs that search one: nothing found there is no answer', async () => {
+  const [folder, policy] = [await makeFolder({ 'notes.txt': '' }), fromRoot('policies')];
+  for (const argv of [
+    ['audit', 'query', folder],
+    ['replay', folder, '--against', policy, '--exit-code'],
+    ['unused', policy, '--log', folder],
+  ]) {
+    const { status, stdout, stderr } = await runCli(argv);
+    expect([argv, status, stdout, stderr]).toEqual([
+      argv,
+      2,
+      '',
+      `error: there is no audit log in \`${folder}\`\n  help: check the path\n`,
+    ]);
+  }
+});
+
 test('a file in place of the folder is no log, for every verb that reads one', async () => {
   const cwd = await makeFolder({ 'a.jsonl': '' });
   const policy = fromRoot('policies');
