@@ -2,6 +2,7 @@
 
 const ADVICE = {
   'audit.folder': 'name a folder that this user may read and write with `audit.folder`, or free space on its disk',
+  'audit.unreadable': 'let this user read the file, or put a copy of it in its place',
   'audit.damaged':
     'run `bailiwick audit verify`, then restore the folder or move it away: the next start begins a new log',
   'audit.truncated':

@@ -2,6 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
 import { AUDIT_LIMITS } from '../limits/logs.js';
+import { systemCodeOf } from '../lib/small-file.js';
+import { AuditError } from './audit-error.js';
 import type { LogFile } from './log-files.js';
 
 /** Lines of a file, in groups. */
@@ -21,18 +23,25 @@ export async function* readFiles(files: readonly LogFile[], from = 0): AsyncGene
   for (const [index, file] of files.entries()) yield* readFile(file, index === 0 ? from : 0);
 }
 
+/** Rejects with `AuditError` if the file cannot be read, as that of another user or a folder in its place. */
 async function* readFile(file: LogFile, from: number): AsyncGenerator<LineGroup> {
-  const handle = await open(file.path, 'r');
+  const unreadable = (cause: unknown): never => {
+    throw new AuditError('audit.unreadable', `\`${file.path}\` cannot be read (${systemCodeOf(cause)})`, { cause });
+  };
+  const handle = await open(file.path, 'r').catch(unreadable);
   try {
     let rest: Buffer = Buffer.alloc(0);
+    /** Of the line that has no end yet. */
+    let torn = 0;
     /** Whether the reader is inside a line that is longer than any event. */
     let skipping = false;
     for (let at = from; ;) {
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, at);
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, at).catch(unreadable);
       if (bytesRead === 0) break;
       at += bytesRead;
       const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
       const end = bytes.lastIndexOf(NEWLINE);
+      torn = end < 0 ? torn + bytesRead : bytes.length - end - 1;
       rest = bytes.subarray(end + 1);
       const lines = end < 0 ? [] : linesOf(bytes.subarray(0, end));
       if (skipping && lines.length > 0) lines[0] = null;
@@ -43,7 +52,7 @@ async function* readFile(file: LogFile, from: number): AsyncGenerator<LineGroup>
       }
       yield { file, lines, torn: 0 };
     }
-    if (skipping || !isBlank(rest)) yield { file, lines: [], torn: Math.max(rest.length, 1) };
+    if (skipping || !isBlank(rest)) yield { file, lines: [], torn };
   } finally {
     await handle.close();
   }

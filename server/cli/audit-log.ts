@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { canonicalize, groupDigits, type NamespacePath } from '../../engine/index.js';
 import type { EventKind, Outcome } from '../audit/event.js';
 import type { StoredEvent } from '../audit/event-schema.js';
+import { listLogs } from '../audit/log-files.js';
 import type { Search, Unrecorded } from '../audit/search.js';
 import type { Silence } from '../audit/silences.js';
 import { auditFolderOf, type SettingFlags, type SettingName } from '../config/index.js';
@@ -47,15 +48,22 @@ export function searchOf(flags: Given<typeof SEARCH>): Search {
   };
 }
 
+interface LogPlace {
+  readonly flags: SettingFlags;
+  readonly absent?: ExitStatus;
+  /** Whether a folder without any log is none either: that nothing was found there could be taken for an answer. */
+  readonly searched?: boolean;
+}
+
 /** Where the log is. Throws `CliFailure` if there is none. */
 export async function folderOf(
   io: CliIo,
   given: string | undefined,
-  { flags, absent = EXIT.usage }: { readonly flags: SettingFlags; readonly absent?: ExitStatus },
+  { flags, absent = EXIT.usage, searched = false }: LogPlace,
 ): Promise<string> {
   const folder = given === undefined ? auditFolderOf(await configOf(io, flags)) : pathOf(io, given);
   // With the slash a file is not found.
-  if (existsSync(`${folder}/`)) return folder;
+  if (existsSync(`${folder}/`) && (!searched || (await listLogs(folder)).size > 0)) return folder;
   const help = given === undefined ? 'name its folder, or the data folder with --data-dir' : 'check the path';
   throw new CliFailure(absent, 'audit.absent', `there is no audit log in \`${folder}\``, { help });
 }

@@ -1,6 +1,7 @@
 // How a command ends: the exit statuses (docs/cli.md "Exit statuses"), one table that is published in the help of
 // `bailiwick` and kept forever, and failures. Where 3, 4 and 5 apply at once, the smallest wins. Commands throw a
 // failure, and one place shows it (show-failure.ts), so that every verb fails in the same form.
+import type { AuditError } from '../audit/audit-error.js';
 import type { CheckVerdict } from '../policy/open/check-policy.js';
 
 export const EXIT = Object.freeze({
@@ -69,6 +70,13 @@ export class CliFailure extends Error {
     this.code = code;
     this.detail = detail;
   }
+}
+
+/** 6 if a file or the folder of the audit log cannot be used, 8 if the log is not what it should be. */
+export function auditFailure(error: AuditError): CliFailure {
+  const { code, message, help } = error;
+  const status = code === 'audit.folder' || code === 'audit.unreadable' ? EXIT.precondition : EXIT.integrity;
+  return new CliFailure(status, code, message, { help, cause: error });
 }
 
 /** Adds what was found out before the failure to its JSON object. Returns anything else unchanged. */

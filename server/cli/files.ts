@@ -130,7 +130,9 @@ export async function writeWhole(path: string, bytes: Uint8Array, target: WriteT
     await writeWholeFile(place, bytes, target.mode ?? MODE);
   } catch (error) {
     if (error instanceof CliFailure) throw error;
-    throw new CliFailure(EXIT.usage, 'cli.unwritable', `\`${target.shown}\` cannot be written (${codeOf(error)})`, {
+    const code = codeOf(error);
+    throw new CliFailure(EXIT.usage, 'cli.unwritable', `\`${target.shown}\` cannot be written (${code})`, {
+      ...(code === 'ENOENT' ? { help: 'make its folder first, or name a file in a folder that exists' } : {}),
       cause: error,
     });
   }

@@ -33,7 +33,7 @@ export async function unusedCommand(io: CliIo, { policy: path, ...flags }: Unuse
   const period = periodOf(flags);
   if (flags.output !== undefined && existsSync(pathOf(io, flags.output)))
     throw usage(`\`${flags.output}\` exists already`, 'name a new folder');
-  const log = await folderOf(io, flags.log, { flags });
+  const log = await folderOf(io, flags.log, { flags, searched: true });
   const { policy, set, sources } = await openPolicy(io, path, 'study');
   if (set === null)
     throw usage(`\`${path}\` is a snapshot, which has no files to take anything out of`, 'name the policy folder');

@@ -2,7 +2,7 @@
 // an argument and never use `process` themselves, so that anything can run them.
 import type { Readable, Writable } from 'node:stream';
 import { resolve } from 'node:path';
-import type { ExitStatus } from './exit.js';
+import { type ExitStatus, usage } from './exit.js';
 import { escapeJson } from './render/escape.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -80,8 +80,13 @@ export async function print(io: CliIo, format: string, { json, text, notes }: An
   await write(io.stdout, await text());
 }
 
-/** A path of the command line, absolute. */
+/** A path of the command line, absolute. Throws `CliFailure` 2 for none: it would be the current folder. */
 export function pathOf(io: CliIo, path: string): string {
+  if (path === '')
+    throw usage(
+      'the path of a file or folder is empty',
+      'write one; a variable of the shell that is not set gives none',
+    );
   return resolve(io.cwd, path);
 }
 

@@ -14,7 +14,7 @@ import type { FollowOptions } from '../policy/active/follow-source.js';
 import type { Started } from '../policy/active/start-policy.js';
 import { readSigningKey } from '../signing/key-file.js';
 import { parseWitnessKey } from '../signing/signed-note.js';
-import { CliFailure, EXIT, usage } from './exit.js';
+import { auditFailure, usage } from './exit.js';
 import { escapeText } from './render/escape.js';
 import { asFailure } from './statement-flags.js';
 
@@ -56,10 +56,7 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
       throw error;
     }
   } catch (error) {
-    if (!(error instanceof AuditError)) throw error;
-    const { code, message, help } = error;
-    const status = code === 'audit.folder' ? EXIT.precondition : EXIT.integrity;
-    throw new CliFailure(status, code, message, { help, cause: error });
+    throw error instanceof AuditError ? auditFailure(error) : error;
   }
 }
 

@@ -1,8 +1,9 @@
 // How a failure of any verb is shown: in one style for people, with the verb's own fields in JSON, and as a report if a
 // report was asked for. Mistakes that commander found are reported in our words.
 import { type Command, CommanderError } from 'commander';
+import { AuditError } from '../audit/audit-error.js';
 import { sqlStateOf, toldText } from '../db/failures.js';
-import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
+import { auditFailure, CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
 import { type CliIo, write, writeJson } from './io.js';
 import { REPORTERS } from './options.js';
 import { storeFailure } from './open-store.js';
@@ -95,6 +96,7 @@ async function reportOf(format: string, failure: CliFailure): Promise<string | n
 async function toFailure(error: unknown, verb: FailedCommand['verb']): Promise<CliFailure | 'shown'> {
   if (error instanceof CliFailure) return error;
   if (error instanceof CommanderError) return error.code === 'commander.help' ? 'shown' : usageFailure(error, verb);
+  if (error instanceof AuditError) return auditFailure(error);
   const told = await storeFailure(error);
   if (told instanceof CliFailure) return told;
   return new CliFailure(EXIT.unexpected, 'cli.unexpected', `unexpected failure: ${messageOf(error)}`, {

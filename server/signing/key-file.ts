@@ -44,7 +44,10 @@ async function writeNew({ path, shown }: NamedFile, text: string, mode: number):
       const help = 'keys are never overwritten: name another file, or move this one away';
       throw new SigningError('key.exists', `\`${shown}\` is there already`, { help });
     }
-    throw new SigningError('file.unwritable', `\`${shown}\` cannot be written (${code})`, { cause: error });
+    throw new SigningError('file.unwritable', `\`${shown}\` cannot be written (${code})`, {
+      ...(code === 'ENOENT' ? { help: 'make its folder first, or name a file in a folder that exists' } : {}),
+      cause: error,
+    });
   }
 }
 

@@ -167,6 +167,42 @@ test('ends where nobody reads any more', async () => {
   expect([await main(['audit', 'query', folder], io), stderr()]).toEqual([0, '']);
 });
 
+test('a folder in place of a file of the log is named by every verb that reads it', async () => {
+  const log = await makeFolder({ 'a1.000000000000001.jsonl/x': '' });
+  for (const argv of [
+    ['audit', 'query', log],
+    ['audit', 'verify', log],
+    ['replay', log],
+    ['policy-at', '2027-01-01T00:00:00Z', '--log', log],
+    ['unused', fromRoot('policies'), '--log', log],
+  ]) {
+    const { status, stderr } = await runCli(argv);
+    expect([argv, status, stderr]).toEqual([
+      argv,
+      6,
+      `error: \`${log}/a1.000000000000001.jsonl\` cannot be read (EISDIR)\n` +
+        '  help: let this user read the file, or put a copy of it in its place\n',
+    ]);
+  }
+});
+
+test('a folder without a log is none for the verbs that search one: nothing found there is no answer', async () => {
+  const [folder, policy] = [await makeFolder({ 'notes.txt': '' }), fromRoot('policies')];
+  for (const argv of [
+    ['audit', 'query', folder],
+    ['replay', folder, '--against', policy, '--exit-code'],
+    ['unused', policy, '--log', folder],
+  ]) {
+    const { status, stdout, stderr } = await runCli(argv);
+    expect([argv, status, stdout, stderr]).toEqual([
+      argv,
+      2,
+      '',
+      `error: there is no audit log in \`${folder}\`\n  help: check the path\n`,
+    ]);
+  }
+});
+
 test('a file in place of the folder is no log, for every verb that reads one', async () => {
   const cwd = await makeFolder({ 'a.jsonl': '' });
   const policy = fromRoot('policies');

@@ -84,9 +84,9 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['playground', 'policy', '-o', 'none/p.html'], 2, NOTHING],
   [['calendar', 'none'], 2, NOTHING],
   [['calendar', 'damaged.json'], 8, DAMAGED],
-  [['unused', 'none', '--log', '.'], 2, NOTHING],
-  [['unused', 'broken', '--log', '.'], 3, INVALID],
-  [['unused', 'damaged.json', '--log', '.'], 8, DAMAGED],
+  [['unused', 'none', '--log', 'log'], 2, NOTHING],
+  [['unused', 'broken', '--log', 'log'], 3, INVALID],
+  [['unused', 'damaged.json', '--log', 'log'], 8, DAMAGED],
   [['history', 'none:policy'], 2, NOTHING],
   [['history', 'policy', '--scope', 'nonsense'], 2, NOTHING],
   [['find', '1234', 'policy'], 2, NOTHING],
@@ -103,7 +103,7 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['check-attestation', 'none', '--keyring', 'ring.yaml'], 2, NOTHING],
   [['check-attestation', 'damaged.json', '--keyring', 'ring.yaml'], 8, NOTHING],
   [['evidence', 'none.json', '-o', 'e.zip'], 2, NOTHING],
-  [['evidence', 'damaged.json', '-o', 'e.zip', '--log', '.'], 8, DAMAGED],
+  [['evidence', 'damaged.json', '-o', 'e.zip', '--log', 'log'], 8, DAMAGED],
   [['review', 'start', 'none', '-o', 'r.json'], 2, NOTHING],
   [['review', 'start', 'damaged.json', '-o', 'r.json'], 8, DAMAGED],
   [['review', 'check', 'none', 'policy'], 2, NOTHING],
@@ -157,9 +157,9 @@ const FAILURES: readonly (readonly [args: readonly string[], status: number, fie
   [['audit', 'release', '--lost', 'No'], 2, NOTHING],
   [['audit', 'release', 'none'], 2, NOTHING],
   [['replay', '--data-dir', 'none'], 2, NOTHING],
-  [['replay', 'policy', '--against', 'none'], 2, NOTHING],
-  [['replay', 'policy', '--against', 'damaged.json'], 8, DAMAGED],
-  [['replay', 'policy', '--exit-code'], 2, NOTHING],
+  [['replay', 'log', '--against', 'none'], 2, NOTHING],
+  [['replay', 'log', '--against', 'damaged.json'], 8, DAMAGED],
+  [['replay', 'log', '--exit-code'], 2, NOTHING],
   [['local', '--listen', '0.0.0.0:1'], 2, NOTHING],
   [['config', 'check', '--listen', 'x'], 2, { ...UNCONFIGURED, faults: [expect.any(Object)] }],
   [
@@ -177,7 +177,11 @@ beforeAll(async () => {
   const files = (folder: string, of: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(of).map(([path, text]) => [`${folder}/${path}`, text]);
   cwd = await makeFolder(
-    Object.fromEntries([...files('policy', POLICY), ...files('failing', { ...POLICY, 'tests.yaml': FAILING })]),
+    Object.fromEntries([
+      ...files('policy', POLICY),
+      ...files('failing', { ...POLICY, 'tests.yaml': FAILING }),
+      ...files('log', { 'a1.000000000000001.jsonl': '' }),
+    ]),
   );
   await cp(fromRoot('fixtures/examples/broken'), join(cwd, 'broken'), { recursive: true });
   expect((await runIn(cwd, ['compile', 'policy', '-o', 's.json'])).status).toBe(0);

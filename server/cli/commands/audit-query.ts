@@ -40,7 +40,7 @@ export const auditQuery = verb(TAKES, query, {
 
 async function query(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   const search = searchOf(flags);
-  const folder = await folderOf(io, flags.folder, { flags });
+  const folder = await folderOf(io, flags.folder, { flags, searched: true });
   const show = flags.format === 'json' ? jsonLine : eventText;
   const report = await untilReaderGone(
     searchLogs(folder, search, async (found) => {

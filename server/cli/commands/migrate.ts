@@ -8,11 +8,13 @@ import { type SettingFlags, storeOf } from '../../config/index.js';
 import { PARTITION_LIMITS } from '../../limits/store.js';
 import { escapeText } from '../render/escape.js';
 import { count } from '../render/text.js';
-import { type Given, takes, verb } from '../verb.js';
+import { type Given, repeated, takes, verb } from '../verb.js';
 
 const TAKES = takes({
   ...formats(),
-  '--partitions <namespaces>': `top-level namespaces whose records get a table each, separated by commas (PostgreSQL only, ${String(PARTITION_LIMITS.namespaces)} at most). Copies all records and replaces the list before`,
+  '--partitions <namespaces>': repeated(
+    `top-level namespaces whose records get a table each; repeat, or join with commas (PostgreSQL only, ${String(PARTITION_LIMITS.namespaces)} at most). Copies all records and replaces the list before`,
+  ),
 });
 
 export const defineMigrate = verb(TAKES, migrateStore, {
@@ -69,8 +71,9 @@ Next: restart the gateways of this store, so that their queries read only the pa
 }
 
 /** Throws `CliFailure` 2 with what is wrong in the list. */
-function topLevel(text: string): readonly NamespacePath[] {
-  const namespaces = text.split(',').map((part) => {
+function topLevel(lists: readonly string[]): readonly NamespacePath[] {
+  const parts = lists.flatMap((list) => list.split(','));
+  const namespaces = parts.map((part) => {
     const path = canonicalize(part.trim());
     if (!path.ok)
       throw usage(`\`${escapeText(part)}\` in \`--partitions\` is no namespace: ${pathFaultText(path.fault)}`, LIST);

@@ -50,7 +50,7 @@ export const defineReplay = verb(TAKES, replay, {
 async function replay(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   if (flags.exitCode === true && flags.against === undefined) throw usage('`--exit-code` needs `--against`');
   const search = searchOf(flags);
-  const folder = await folderOf(io, flags.folder, { flags });
+  const folder = await folderOf(io, flags.folder, { flags, searched: true });
   const against = flags.against === undefined ? null : (await openPolicy(io, flags.against, 'study')).policy;
   const tally = makeTally();
   const progress = startProgress(io);

@@ -139,6 +139,12 @@ describe('a log', () => {
     const newest = logFiles(folder).at(-1) ?? '';
     truncateSync(newest, statSync(newest).size - 5);
     expect((await verifyLogs(folder)).faults).toMatchObject([{ kind: 'torn', seq: 12 }]);
+    const before = readFileSync(newest, 'utf8');
+    const half = before.length - before.lastIndexOf('\n') - 1;
+    appendFileSync(newest, 'x'.repeat(10_000_000));
+    expect((await verifyLogs(folder)).faults).toMatchObject([
+      { kind: 'torn', seq: 12, text: expect.stringContaining(`(${String(half + 10_000_000)} bytes)`) },
+    ]);
     rmSync(newest);
     expect((await verifyLogs(folder, { heads: [head] })).faults).toMatchObject([{ kind: 'head', seq: 12 }]);
   });
