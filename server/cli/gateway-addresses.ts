@@ -1,6 +1,5 @@
 // The addresses of a gateway, found to be free before there is anything to serve: the API, the admin listener, and the
 // Unix socket for commands of the same user.
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   type AdminDoors,
@@ -15,6 +14,7 @@ import {
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { systemCodeOf } from '../lib/small-file.js';
+import { makeFolder } from '../lib/whole-file.js';
 import { CliFailure, EXIT } from './exit.js';
 import { type CliIo, write } from './io.js';
 import { escapeText } from './render/escape.js';
@@ -143,7 +143,7 @@ export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminD
   const path = adminSocketOf(config);
   if (path === null) return null;
   try {
-    if (config.adminSocket === null) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (config.adminSocket === null) await makeFolder(dirname(path), 0o700);
     return await bindSocket(path);
   } catch (error) {
     const reason = SOCKET_FAULTS.get(systemCodeOf(error));

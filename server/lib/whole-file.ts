@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { FILE_LIMITS } from '../limits/store.js';
+import { systemCodeOf } from './small-file.js';
 
 export interface FileAccess {
   readonly mode: number;
@@ -93,13 +94,29 @@ async function isAbandoned(path: string, now: number): Promise<boolean> {
   );
 }
 
-/** Makes a folder and its parents, as far as they do not exist, on the disk. False if all exist. */
+/**
+ * Makes a folder and its parents, as far as they do not exist, on the disk. False if it was there. One by one: Node's
+ * recursive `mkdir` never ends on a file system like /proc, which has no place for any.
+ */
 export async function makeFolder(folder: string, mode?: number): Promise<boolean> {
-  const first = await mkdir(folder, { recursive: true, ...(mode === undefined ? {} : { mode }) });
-  if (first === undefined) return false;
-  const top = dirname(resolve(first));
-  for (let at = resolve(folder); at !== top; at = dirname(at)) await syncFolder(dirname(at));
-  return true;
+  const parent = dirname(resolve(folder));
+  const make = async (): Promise<boolean> => {
+    try {
+      await mkdir(folder, { mode });
+    } catch (error) {
+      if (systemCodeOf(error) === 'EEXIST' && (await stat(folder)).isDirectory()) return false;
+      throw error;
+    }
+    await syncFolder(parent);
+    return true;
+  };
+  try {
+    return await make();
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOENT' || parent === resolve(folder)) throw error;
+    await makeFolder(parent, mode);
+    return make();
+  }
 }
 
 /** Syncing the folder puts the names of new files on the disk. */

@@ -64,6 +64,11 @@ describe('init', () => {
     ]);
     expect(listed(cwd)).toEqual(['notes.txt']);
   });
+
+  test('ends where the file system has no place for a folder', async () => {
+    const run = await runCli(['init', '/proc/policies/mine'], { cwd: await makeFolder() });
+    expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('`/proc/policies/mine` cannot be written')]);
+  });
 });
 
 describe('fmt', () => {

@@ -1,7 +1,8 @@
 // `bailiwick init [dir]`: a new policy folder with a test, editor schemas and a README. It is the smallest policy that
 // shows every section, passes `check`, and gets no lint warnings. Never touches a folder that has anything in it except
 // hidden files, such as a fresh clone.
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { makeFolder } from '../../lib/whole-file.js';
 import { codeOf } from '../../policy/policy-fault.js';
 import { basename, dirname, join } from 'node:path';
 import { CliFailure, EXIT } from '../exit.js';
@@ -40,7 +41,7 @@ async function init(io: CliIo, { dir, format }: Given<typeof TAKES>): Promise<vo
   const files = starterFiles(basename(folder));
   try {
     for (const [path, text] of files) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await makeFolder(dirname(join(folder, path)));
       // Fails if a file has appeared there in the meantime, rather than overwriting it.
       await writeFile(join(folder, path), text, { flag: 'wx' });
     }

@@ -1,8 +1,9 @@
 // Answers about trees of git, kept in files: a tree never changes, so neither does what was computed of it. An answer that
 // is damaged, cut off, or stands under another name is as good as none, and is computed again.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../lib/whole-file.js';
 import { HISTORY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
 import type { Changes, CommitOutcome, People } from './outcome.js';
@@ -47,7 +48,7 @@ export function keepIn({ folder, version, maxBytes = HISTORY_LIMITS.allKeptBytes
       const place = placeOf(root, key);
       const draft = `${place}.${randomBytes(6).toString('hex')}`;
       try {
-        await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+        await makeFolder(dirname(place), 0o700);
         // Without a sync: after a crash, what is not intact is computed again.
         await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
         await rename(draft, place);
