@@ -11,9 +11,11 @@ import { parseStrictJson } from '../json/strict-json.js';
 import { readSmallFile, SmallFileError, systemCodeOf } from '../lib/small-file.js';
 import { CLI_LIMITS } from '../limits/command-line.js';
 import { HTTP_LIMITS } from '../limits/http.js';
+import { PROBLEMS } from '../problem.js';
 import { CliFailure, EXIT, usage } from './exit.js';
 import { type CliIo, pathOf } from './io.js';
 import { configOf, type Format } from './options.js';
+import { escapeText } from './render/escape.js';
 import { type Given, takes } from './verb.js';
 
 /** Of every verb that asks a running gateway. */
@@ -96,16 +98,26 @@ export function clientOf({ shown, send, target }: AdminDoor): AdminClient {
   };
 }
 
-/** A refusal as shown on the command line. */
+/** A refusal as shown on the command line: what is wrong, each place of it, and what to do. */
 export function refusalOf({ status, body }: AdminAnswer): CliFailure {
-  const said = (name: string): string => {
-    const value = body.get(name);
-    return typeof value === 'string' ? value : 'unknown';
-  };
-  const message = `the gateway refused with ${String(status)} \`${said('code')}\`: ${said('title')}`;
-  const help = status === 401 ? 'name a file with an admin key with `--admin-key-file`' : undefined;
-  return new CliFailure(EXIT.precondition, 'admin.refused', message, help === undefined ? {} : { help });
+  const said = (name: string): string => textIn(body.get(name)) ?? 'unknown';
+  const code = said('code');
+  const message = `the gateway refused with ${String(status)} \`${code}\`: ${said('title')}`;
+  const text = faultsIn(body.get('errors')).map(escapeText).join('\n');
+  const known = PROBLEMS.find((problem) => problem.code === code)?.help;
+  const help = status === 401 ? 'name a file with an admin key with `--admin-key-file`' : known;
+  const detail = { ...(text === '' ? {} : { text }), ...(help === undefined ? {} : { help }) };
+  return new CliFailure(EXIT.precondition, 'admin.refused', message, detail);
 }
+
+function faultsIn(errors: unknown): readonly string[] {
+  return (Array.isArray(errors) ? (errors as readonly unknown[]) : []).map((fault) => {
+    const [pointer, message] = ['pointer', 'message'].map((name) => textIn(Reflect.get(Object(fault) as object, name)));
+    return [pointer === '' ? null : pointer, message].filter(Boolean).join(': ');
+  });
+}
+
+const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** Where requests go, with the headers that prove who asks. */
 type AdminTarget = Pick<RequestOptions, 'socketPath' | 'host' | 'port'> & {

@@ -101,3 +101,15 @@ it('activates what the store has, and nothing else', async () => {
 it('publishes where gateways are, and makes no store for that', async () => {
   expect(await run('publish', 'one.json', '--data-dir', join(folder, 'none'))).toMatchObject([6, {}]);
 });
+
+it('says of what the gateway refuses what to do, and which part of it is wrong', async () => {
+  const told = async (...args: readonly string[]): Promise<string> => {
+    const made = makeIo({ cwd: folder });
+    expect(await main([...args, '--admin-socket', open.admin?.socket ?? ''], made.io)).toBe(6);
+    return made.stdout() + made.stderr();
+  };
+  expect(await told('activate', 'zork')).toMatch(
+    /The store does not have this snapshot\n {2}help: .*`bailiwick snapshots` lists/,
+  );
+  expect(await told('shadow', 'zork')).toContain('/snapshot: ');
+});
