@@ -5,13 +5,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { types } from 'node:util';
-import {
-  loadSnapshot,
-  type PackedPolicy,
-  packSnapshot,
-  type SnapshotFault,
-  verifyDecisions,
-} from '../../../engine/index.js';
+import { type PackedPolicy, packSnapshot } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { type NoBytes, pathFaultOf, refusal, snapshotRefused } from '../policy-fault.js';
 
@@ -79,12 +73,6 @@ export function packBytes(bytes: Uint8Array, digest: string): PackedPolicy {
   const packed = packSnapshot(bytes);
   if (!packed.ok) throw snapshotRefused(packed.fault, digest);
   return packed.packed;
-}
-
-/** Like `verifyDecisions`, for the policy in these bytes. */
-export function verifyBytes(bytes: Uint8Array): SnapshotFault | null {
-  const loaded = loadSnapshot(bytes);
-  return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
 export function sha256Of(...parts: readonly Uint8Array[]): string {
