@@ -200,7 +200,7 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
   // Made before the policy is read, so that any change from here on is noticed.
   const { makePathSource } = await import('../policy/sources/path-source.js');
   const soon = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
-    answered(asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
+    answered(() => asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
       throw error instanceof NoAnswer ? fileFailure(error, shown) : error;
     });
   const followed = shown === '-' ? null : await soon(makePathSource(path));

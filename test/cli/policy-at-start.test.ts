@@ -16,7 +16,7 @@ import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
 import { snapshotOf } from '../support/gateway.js';
-import { hangOnOpening } from '../support/hung-files.js';
+import { hangOnOpening, slowDown } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { makeSigner, ruleIn } from '../support/publisher.js';
 import { startPolicyServer } from '../support/policy-server.js';
@@ -139,6 +139,22 @@ describe('does not wait for good, and says what to do,', () => {
     }
   }, 30_000);
 
+  it('where that of a file does that would be left aside', async () => {
+    const { cwd, started } = await startOf('policy');
+    const path = join(cwd, 'policy/z/.other/file.yaml');
+    mkdirSync(join(cwd, 'policy/z/.other'), { recursive: true });
+    writeFileSync(path, 'not policy\n');
+    const free = hangOnOpening(path);
+    try {
+      await expect(started()).rejects.toMatchObject({
+        code: 'cli.unreadable',
+        message: `\`${join(cwd, 'policy')}\` cannot be read (no answer within 10 seconds)`,
+      });
+    } finally {
+      free();
+    }
+  }, 30_000);
+
   it('where that of a snapshot does', async () => {
     const { cwd, started } = await startOf('snapshot.json');
     const path = join(cwd, 'snapshot.json');
@@ -154,6 +170,20 @@ describe('does not wait for good, and says what to do,', () => {
     }
   }, 30_000);
 });
+
+it('waits for a disk that is slow, and answers', async () => {
+  const text = `bailiwick: 1\nname: slow\nproviders:\n  orcid: {}\n# ${'x'.repeat(200_000)}\n`;
+  const cwd = await makeFolder({ 'policy/policy.yaml': text });
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy: 'policy' }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const undo = slowDown(join(cwd, 'policy/policy.yaml'), 3_000);
+  try {
+    const { takeOffered } = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+    expect(await takeOffered(null)).toMatchObject({ policy: { name: 'slow' } });
+  } finally {
+    undo();
+  }
+}, 60_000);
 
 it('puts nothing in force that its source has replaced since it was read', async () => {
   const [cwd, server] = [await makeFolder(), await startPolicyServer()];
