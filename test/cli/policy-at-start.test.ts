@@ -1,5 +1,6 @@
 // The policy that a start is offered is given away once: a large one that is not served must not stay in memory.
 import { describe, expect, it } from '@jest/globals';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -184,6 +185,26 @@ it('waits for a disk that is slow, and answers', async () => {
     undo();
   }
 }, 60_000);
+
+it('reads a pipe whose writer waits, also where tables are kept', async () => {
+  const cwd = await makeFolder();
+  const [tables, pipe] = [join(cwd, 'tables'), join(cwd, 'pipe')];
+  mkdirSync(tables);
+  writeFileSync(tableFile(tables, sha256Of(BYTES)), '');
+  const { bytes } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]], 'piped');
+  writeFileSync(join(cwd, 'snapshot.json'), bytes);
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy: 'pipe', snapshot: { tableFolder: tables } }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  execFileSync('mkfifo', [pipe]);
+  const writer = spawn('sh', ['-c', 'cat snapshot.json > pipe'], { cwd });
+  try {
+    await sleep(500);
+    const { takeOffered } = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+    expect(await takeOffered(null)).toMatchObject({ policy: { name: 'piped' } });
+  } finally {
+    writer.kill();
+  }
+});
 
 it('puts nothing in force that its source has replaced since it was read', async () => {
   const [cwd, server] = [await makeFolder(), await startPolicyServer()];
