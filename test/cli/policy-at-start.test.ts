@@ -156,6 +156,25 @@ describe('does not wait for good, and says what to do,', () => {
     }
   }, 30_000);
 
+  it('where that of a directory store does', async () => {
+    const cwd = await makeFolder({ 'published/current.json': '{}' });
+    const directory = join(cwd, 'published');
+    writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ snapshot: { source: { directory } } }));
+    const config = await loadConfig({ flags: {}, env: {}, cwd });
+    const free = hangOnOpening(join(directory, 'current.json'));
+    try {
+      const { takeOffered } = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+      expect(await takeOffered(null)).toMatchObject({
+        without: {
+          code: 'source.unreadable',
+          message: `the policy of \`${directory}\` is not served: its disk does not answer (no answer within 10 seconds)`,
+        },
+      });
+    } finally {
+      free();
+    }
+  }, 30_000);
+
   it('where that of a snapshot does', async () => {
     const { cwd, started } = await startOf('snapshot.json');
     const path = join(cwd, 'snapshot.json');
