@@ -150,6 +150,12 @@ export function verifyDecisions(policy: Policy): SnapshotFault | null {
   return loaded === null ? null : decisionsFault(loaded, policy.decisions, ENGINE_LIMITS);
 }
 
+/** As `loadSnapshot` and then `verifyDecisions`. */
+export function verifySnapshot(bytes: Uint8Array, limits: EngineLimits = ENGINE_LIMITS): SnapshotFault | null {
+  const decoded = decodeSnapshot(bytes, limits);
+  return decoded.ok ? decisionsFault(decoded.snapshot, decoded.snapshot.decisions, limits) : decoded.fault;
+}
+
 export interface NamespaceDigest {
   readonly namespace: NamespacePath;
   readonly digest: string;

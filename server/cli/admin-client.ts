@@ -111,9 +111,10 @@ export function refusalOf({ status, body }: AdminAnswer): CliFailure {
 }
 
 function faultsIn(errors: unknown): readonly string[] {
-  return (Array.isArray(errors) ? (errors as readonly unknown[]) : []).map((fault) => {
-    const [pointer, message] = ['pointer', 'message'].map((name) => textIn(Reflect.get(Object(fault) as object, name)));
-    return [pointer === '' ? null : pointer, message].filter(Boolean).join(': ');
+  const faults: readonly unknown[] = Array.isArray(errors) ? errors : [];
+  return faults.map((fault) => {
+    const said = new Map<string, unknown>(typeof fault === 'object' && fault !== null ? Object.entries(fault) : []);
+    return [said.get('pointer'), said.get('message')].map(textIn).filter(Boolean).join(': ');
   });
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
-import type { Content, Offer, Source } from '../policy/sources/source.js';
+import type { Content, LookResult, Offer, Source, Why } from '../policy/sources/source.js';
 import type { NamedFile } from '../signing/named-file.js';
 import { makeLogger } from '../telemetry/log.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
@@ -129,9 +129,20 @@ export async function startServing(
 
 /** Whoever gets another answer looks again, and is told then what is wrong. */
 async function stillOffers(source: Source): Promise<boolean> {
-  const found = await source.look('poll', new AbortController().signal).catch(() => null);
+  const found = await look(source, 'poll').catch(() => null);
   if (found?.kind === 'offer') await releaseOffer(found.offer);
   return found?.kind === 'same';
+}
+
+/** Only a directory store is on a disk. The other sources have times of their own. Rejects like the source's own look. */
+async function look(source: Source, why: Why): Promise<LookResult> {
+  const ask = (): Promise<LookResult> => source.look(why, new AbortController().signal);
+  if (!('directory' in source.facts)) return ask();
+  return answered(ask, SOURCE_LIMITS.silence).catch((error: unknown) => {
+    throw error instanceof NoAnswer
+      ? refusal('source.unreadable', `its disk does not answer (${error.message})`)
+      : error;
+  });
 }
 
 type TakeOffered = Found['takeOffered'];
@@ -200,7 +211,7 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
   // Made before the policy is read, so that any change from here on is noticed.
   const { makePathSource } = await import('../policy/sources/path-source.js');
   const soon = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
-    answered(asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
+    answered(() => asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
       throw error instanceof NoAnswer ? fileFailure(error, shown) : error;
     });
   const followed = shown === '-' ? null : await soon(makePathSource(path));
@@ -263,7 +274,7 @@ async function offeredAtStart(io: CliIo, source: Source, config: Config): Promis
     return { ...verified, from };
   };
   try {
-    const found = await source.look('now', signal);
+    const found = await look(source, 'now');
     if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
     if (!(await hasTable(found.offer.content, config))) return { ...start, ...given(await open(found.offer, null)) };
     return { ...start, ...once((tables) => open(found.offer, tables).catch(orNot)) };

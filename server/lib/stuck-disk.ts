@@ -24,8 +24,14 @@ export class NoAnswer extends Error {
   }
 }
 
-/** As the question ends; rejects with `NoAnswer` after so many milliseconds. */
-export async function answered<Answer>(question: Promise<Answer>, milliseconds: number): Promise<Answer> {
+/**
+ * As the question ends; rejects with `NoAnswer` after so many milliseconds. `heard` is called with each part of a long
+ * answer, and the time begins again.
+ */
+export async function answered<Answer>(
+  ask: (heard: () => void) => Promise<Answer>,
+  milliseconds: number,
+): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -34,7 +40,7 @@ export async function answered<Answer>(question: Promise<Answer>, milliseconds: 
     }, milliseconds);
   });
   try {
-    return await Promise.race([question, late]);
+    return await Promise.race([ask(() => timer?.refresh()), late]);
   } finally {
     clearTimeout(timer);
   }
@@ -43,7 +49,7 @@ export async function answered<Answer>(question: Promise<Answer>, milliseconds: 
 /** The pieces of a stream, each of which has to come within so many milliseconds. */
 export async function* answering(stream: Readable, milliseconds: number): AsyncGenerator {
   const pieces: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
-  const next = (): Promise<IteratorResult<unknown>> => answered(pieces.next(), milliseconds);
+  const next = (): Promise<IteratorResult<unknown>> => answered(() => pieces.next(), milliseconds);
   try {
     for (let piece = await next(); piece.done !== true; piece = await next()) yield piece.value;
   } finally {

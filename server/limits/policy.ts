@@ -28,16 +28,11 @@ export const POLICY_LIMITS = Object.freeze({
   /** Bytes that are read, checked and verified within a second on any machine. Up to this size no progress is shown. */
   quietBytes: 2 * 1024 * 1024,
   /**
-   * Bytes of a snapshot that is opened within 20 milliseconds, which is faster than starting a thread, if it also has no
-   * more grants than this, those included that it has for members with a window: a small file may have many.
+   * Limits of the engine (engine/limits.ts) for a snapshot that is opened, and whose labels are checked, on the thread
+   * that answers requests: each takes some ten milliseconds at most, which is less than starting a thread. A small file may
+   * have many grants for members with a window, and each of its times may meet all others.
    */
-  smallBytes: 16 * 1024,
-  smallGrants: 256,
-  /**
-   * Bytes of the table of a policy whose labels are checked within about 10 milliseconds, too. A small file may have a
-   * large table: each way through nested roles has its times.
-   */
-  smallTableBytes: 32 * 1024,
+  small: Object.freeze({ snapshotBytes: 16 * 1024, grants: 256, expandedRows: 5_000, intervals: 500 }),
   /** Activations that are remembered. */
   history: 100,
   /**

@@ -1,5 +1,6 @@
 // The policy that a start is offered is given away once: a large one that is not served must not stay in memory.
 import { describe, expect, it } from '@jest/globals';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
 import { snapshotOf } from '../support/gateway.js';
-import { hangOnOpening } from '../support/hung-files.js';
+import { hangOnOpening, slowDown } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { makeSigner, ruleIn } from '../support/publisher.js';
 import { startPolicyServer } from '../support/policy-server.js';
@@ -139,6 +140,41 @@ describe('does not wait for good, and says what to do,', () => {
     }
   }, 30_000);
 
+  it('where that of a file does that would be left aside', async () => {
+    const { cwd, started } = await startOf('policy');
+    const path = join(cwd, 'policy/z/.other/file.yaml');
+    mkdirSync(join(cwd, 'policy/z/.other'), { recursive: true });
+    writeFileSync(path, 'not policy\n');
+    const free = hangOnOpening(path);
+    try {
+      await expect(started()).rejects.toMatchObject({
+        code: 'cli.unreadable',
+        message: `\`${join(cwd, 'policy')}\` cannot be read (no answer within 10 seconds)`,
+      });
+    } finally {
+      free();
+    }
+  }, 30_000);
+
+  it('where that of a directory store does', async () => {
+    const cwd = await makeFolder({ 'published/current.json': '{}' });
+    const directory = join(cwd, 'published');
+    writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ snapshot: { source: { directory } } }));
+    const config = await loadConfig({ flags: {}, env: {}, cwd });
+    const free = hangOnOpening(join(directory, 'current.json'));
+    try {
+      const { takeOffered } = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+      expect(await takeOffered(null)).toMatchObject({
+        without: {
+          code: 'source.unreadable',
+          message: `the policy of \`${directory}\` is not served: its disk does not answer (no answer within 10 seconds)`,
+        },
+      });
+    } finally {
+      free();
+    }
+  }, 30_000);
+
   it('where that of a snapshot does', async () => {
     const { cwd, started } = await startOf('snapshot.json');
     const path = join(cwd, 'snapshot.json');
@@ -153,6 +189,40 @@ describe('does not wait for good, and says what to do,', () => {
       free();
     }
   }, 30_000);
+});
+
+it('waits for a disk that is slow, and answers', async () => {
+  const text = `bailiwick: 1\nname: slow\nproviders:\n  orcid: {}\n# ${'x'.repeat(200_000)}\n`;
+  const cwd = await makeFolder({ 'policy/policy.yaml': text });
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy: 'policy' }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const undo = slowDown(join(cwd, 'policy/policy.yaml'), 3_000);
+  try {
+    const { takeOffered } = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+    expect(await takeOffered(null)).toMatchObject({ policy: { name: 'slow' } });
+  } finally {
+    undo();
+  }
+}, 60_000);
+
+it('reads a pipe whose writer waits, also where tables are kept', async () => {
+  const cwd = await makeFolder();
+  const [tables, pipe] = [join(cwd, 'tables'), join(cwd, 'pipe')];
+  mkdirSync(tables);
+  writeFileSync(tableFile(tables, sha256Of(BYTES)), '');
+  const { bytes } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]], 'piped');
+  writeFileSync(join(cwd, 'snapshot.json'), bytes);
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ policy: 'pipe', snapshot: { tableFolder: tables } }));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  execFileSync('mkfifo', [pipe]);
+  const writer = spawn('sh', ['-c', 'cat snapshot.json > pipe'], { cwd });
+  try {
+    await sleep(500);
+    const { takeOffered } = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+    expect(await takeOffered(null)).toMatchObject({ policy: { name: 'piped' } });
+  } finally {
+    writer.kill();
+  }
 });
 
 it('puts nothing in force that its source has replaced since it was read', async () => {

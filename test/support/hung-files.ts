@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** In this thread nobody can open the file from now on, and none who tries is told so before this is undone. */
 export function hangOnOpening(path: string): () => void {
@@ -30,6 +31,28 @@ export function hangOnOpening(path: string): () => void {
   return () => {
     set(open, openCalling);
     free();
+  };
+}
+
+/** In this thread each piece of the file comes so many milliseconds later from now on, before this is undone. */
+export function slowDown(path: string, milliseconds: number): () => void {
+  const { open } = files;
+  const set = (to: typeof open): void => {
+    files.open = to;
+    syncBuiltinESMExports();
+  };
+  set(async (...asked) => {
+    const handle = await open(...asked);
+    if (asked[0] !== path) return handle;
+    const read = handle.read.bind(handle) as (...how: readonly unknown[]) => Promise<unknown>;
+    const slowly = async (...how: readonly unknown[]): Promise<unknown> => {
+      await sleep(milliseconds);
+      return read(...how);
+    };
+    return Object.assign(handle, { read: slowly });
+  });
+  return () => {
+    set(open);
   };
 }
 

@@ -1,11 +1,8 @@
 // Checks the labels of a snapshot, after the gateway has begun to serve it: on a thread, unless that would take longer
-// than checking them. No decision reads labels, but status and log repeat them. Checking takes several times as long as
-// loading, so only one snapshot is checked at a time, and of those that wait only the newest is kept.
-import { packedOf, type Policy } from '../../../engine/index.js';
-import { POLICY_LIMITS } from '../../limits/policy.js';
+// than checking them (open/snapshot-thread.ts). No decision reads labels, but status and log repeat them. Checking takes
+// several times as long as loading, so only one snapshot is checked at a time, and of those that wait only the newest is kept.
 import type { Logger } from '../../lib/ports.js';
 import type { Active, ActivePolicy } from './active-policy.js';
-import { verifyBytes } from '../open/snapshot-bytes.js';
 import { verifyInThread } from '../open/snapshot-thread.js';
 
 export interface LabelCheckOptions {
@@ -59,7 +56,7 @@ export function makeLabelChecks(options: LabelCheckOptions): LabelChecks {
 
 async function perform(check: LabelCheck, options: LabelCheckOptions, signal: AbortSignal): Promise<void> {
   const { active, bytes, onKnown, onEnded } = check;
-  const { policies, log, verify = isSmall(active.policy) ? verifyHere : verifyInThread } = options;
+  const { policies, log, verify = verifyInThread } = options;
   const { digest: snapshot, decisions } = active.policy;
   try {
     const fault = await verify(bytes, signal);
@@ -73,13 +70,4 @@ async function perform(check: LabelCheck, options: LabelCheckOptions, signal: Ab
   } finally {
     onEnded();
   }
-}
-
-function verifyHere(bytes: Uint8Array): ReturnType<typeof verifyInThread> {
-  return Promise.resolve(verifyBytes(bytes));
-}
-
-function isSmall(policy: Policy): boolean {
-  const packed = packedOf(policy);
-  return packed !== null && packed.table.buffer.byteLength <= POLICY_LIMITS.smallTableBytes;
 }

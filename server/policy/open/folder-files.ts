@@ -17,10 +17,11 @@ export interface FolderFiles {
   readonly ownKindOf: (path: string) => Promise<EntryKind>;
   readonly realPathOf: (path: string) => Promise<string>;
   /** All bytes, up to as many as a policy file may have. A file that is not a regular one is special. */
-  readonly read: (
-    path: string,
-    to: { readonly links: 'followed' | 'refused' },
-  ) => Promise<Uint8Array | 'special' | 'too_large'>;
+  readonly read: (path: string, to: Links) => Promise<Uint8Array | 'special' | 'too_large'>;
+}
+
+interface Links {
+  readonly links: 'followed' | 'refused';
 }
 
 export const DISK: FolderFiles = Object.freeze({
@@ -28,30 +29,27 @@ export const DISK: FolderFiles = Object.freeze({
   kindOf: async (path: string) => kindOf(await stat(path)),
   ownKindOf: async (path: string) => kindOf(await lstat(path)),
   realPathOf: (path: string) => realpath(path),
-  read: readFromDisk,
+  read: (path: string, to: Links) => readFromDisk(path, to, () => undefined),
 });
 
 /** Like the disk, for whoever cannot wait for it for good. Once it has not answered, it is asked nothing more. */
 export function impatientDisk(): FolderFiles {
   let silent: NoAnswer | null = null;
-  const soon =
-    <Asked extends readonly unknown[], Answer>(ask: (...asked: Asked) => Promise<Answer>) =>
-    async (...asked: Asked): Promise<Answer> => {
-      if (silent !== null) throw silent;
-      try {
-        return await answered(ask(...asked), SOURCE_LIMITS.silence);
-      } catch (error) {
-        if (error instanceof NoAnswer) silent = error;
-        throw error;
-      }
-    };
-  const { namesIn, kindOf: follow, ownKindOf, realPathOf, read } = DISK;
+  const soon = async <Answer>(ask: (heard: () => void) => Promise<Answer>): Promise<Answer> => {
+    if (silent !== null) throw silent;
+    try {
+      return await answered(ask, SOURCE_LIMITS.silence);
+    } catch (error) {
+      if (error instanceof NoAnswer) silent = error;
+      throw error;
+    }
+  };
   return {
-    namesIn: soon(namesIn),
-    kindOf: soon(follow),
-    ownKindOf: soon(ownKindOf),
-    realPathOf: soon(realPathOf),
-    read: soon(read),
+    namesIn: (folder) => soon(() => DISK.namesIn(folder)),
+    kindOf: (path) => soon(() => DISK.kindOf(path)),
+    ownKindOf: (path) => soon(() => DISK.ownKindOf(path)),
+    realPathOf: (path) => soon(() => DISK.realPathOf(path)),
+    read: (path, to) => soon((heard) => readFromDisk(path, to, heard)),
   };
 }
 
@@ -88,7 +86,8 @@ function kindOf(facts: Stats): EntryKind {
 
 async function readFromDisk(
   path: string,
-  { links }: { readonly links: 'followed' | 'refused' },
+  { links }: Links,
+  heard: () => void,
 ): Promise<Uint8Array | 'special' | 'too_large'> {
   // Opened without blocking, and checked on the open file: a pipe that takes its place in the meantime can neither hang
   // nor pass.
@@ -98,7 +97,7 @@ async function readFromDisk(
     const facts = await handle.stat();
     if (!facts.isFile()) return 'special';
     const limit = ENGINE_LIMITS.fileBytes;
-    return facts.size > limit ? 'too_large' : ((await readUpTo(handle, limit)) ?? 'too_large');
+    return facts.size > limit ? 'too_large' : ((await readUpTo(handle, { limit, heard })) ?? 'too_large');
   } finally {
     await handle.close();
   }
@@ -108,11 +107,15 @@ async function readFromDisk(
  * All bytes, or null if there are more than `limit`. The stated size is not trusted, because a file may grow while it
  * is read.
  */
-async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array | null> {
+async function readUpTo(
+  handle: FileHandle,
+  { limit, heard }: { readonly limit: number; readonly heard: () => void },
+): Promise<Uint8Array | null> {
   const chunks: Buffer[] = [];
   let total = 0;
   for (;;) {
     const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(64 * 1024), position: null });
+    heard();
     if (bytesRead === 0) return Buffer.concat(chunks, total);
     total += bytesRead;
     if (total > limit) return null;

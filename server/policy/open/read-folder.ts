@@ -16,6 +16,7 @@ import {
   type SourceFile,
 } from '../../../engine/compiler.js';
 import { bytesText, compareTexts, groupDigits } from '../../../engine/index.js';
+import { NoAnswer } from '../../lib/stuck-disk.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { codeOf, type FileFault, pathFaultOf } from '../policy-fault.js';
 import { DISK, type EntryKind, type FolderFiles } from './folder-files.js';
@@ -45,7 +46,12 @@ export async function readFolder(folder: string, on: FolderFiles = DISK): Promis
     hiddenLeft: POLICY_LIMITS.hiddenEntries,
     stopped: false,
   };
-  await visitFolder(walk, walk.root, '', [walk.root]);
+  try {
+    await visitFolder(walk, walk.root, '', [walk.root]);
+  } catch (error) {
+    if (error instanceof NoAnswer) return { kind: 'path', fault: pathFaultOf(error) };
+    throw error;
+  }
   walk.files.sort((a, b) => compareTexts(a.path, b.path));
   return { kind: 'read', files: walk.files, diagnostics: walk.diagnostics, unread: walk.unread };
 }
@@ -104,17 +110,23 @@ async function visitFolder(walk: Walk, folder: string, prefix: string, above: re
   }
 }
 
+/** What is known of a place about which the system refuses to say anything. A disk that does not answer has not refused. */
+function refused(error: unknown): null {
+  if (error instanceof NoAnswer) throw error;
+  return null;
+}
+
 /** What may be in the folder without a diagnostic. A folder only if its name begins with a dot. */
 async function isAside(on: FolderFiles, name: string, real: string): Promise<boolean> {
   // Emacs marks a file with unsaved changes by such a link to nothing.
-  if (name.startsWith('.#')) return (await on.kindOf(real).catch(() => null)) === null;
+  if (name.startsWith('.#')) return (await on.kindOf(real).catch(refused)) === null;
   if (nameRefusal(name) !== 'aside') return false;
-  return name.startsWith('.') || (await on.kindOf(real).catch(() => null)) !== 'folder';
+  return name.startsWith('.') || (await on.kindOf(real).catch(refused)) !== 'folder';
 }
 
 /** A hidden file that is not `*.yaml` is not policy unless its name and its text look like it. A hidden folder has none. */
 async function visitHidden(walk: Walk, { real, name, path, beside }: Entry): Promise<void> {
-  if ((await walk.on.ownKindOf(real).catch(() => null)) === 'folder') {
+  if ((await walk.on.ownKindOf(real).catch(refused)) === 'folder') {
     await visitHiddenFolder(walk, real, path);
     return;
   }
@@ -127,12 +139,12 @@ async function visitHidden(walk: Walk, { real, name, path, beside }: Entry): Pro
 /** Looks for policy that nobody would see. Other programs may keep many files in such folders, so it looks at the first ones only. */
 async function visitHiddenFolder(walk: Walk, folder: string, prefix: string): Promise<void> {
   if (isForeignFolder(prefix)) return;
-  const names = await walk.on.namesIn(folder).catch(() => []);
+  const names = (await walk.on.namesIn(folder).catch(refused)) ?? [];
   for (const name of names.map((raw) => raw.toString('utf8')).sort(compareTexts)) {
     walk.hiddenLeft -= 1;
     if (walk.hiddenLeft < 0) return;
     const [real, path] = [join(folder, name), `${prefix}/${name}`];
-    const kind = await walk.on.ownKindOf(real).catch(() => null);
+    const kind = await walk.on.ownKindOf(real).catch(refused);
     if (kind === 'folder') await visitHiddenFolder(walk, real, path);
     else if (kind === 'file' && name.endsWith('.yaml')) {
       const bytes = await bytesOfOther(walk.on, real);
@@ -147,7 +159,7 @@ async function visitHiddenFolder(walk: Walk, folder: string, prefix: string): Pr
  * read.
  */
 async function bytesOfOther(on: FolderFiles, real: string): Promise<Uint8Array | null> {
-  const read = await on.read(real, { links: 'followed' }).catch(() => null);
+  const read = await on.read(real, { links: 'followed' }).catch(refused);
   return read === null || typeof read === 'string' ? null : read;
 }
 

@@ -3,15 +3,9 @@
 // gateway is to serve.
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { types } from 'node:util';
-import {
-  loadSnapshot,
-  type PackedPolicy,
-  packSnapshot,
-  type SnapshotFault,
-  verifyDecisions,
-} from '../../../engine/index.js';
+import { type PackedPolicy, packSnapshot } from '../../../engine/index.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { type NoBytes, pathFaultOf, refusal, snapshotRefused } from '../policy-fault.js';
 
@@ -19,13 +13,17 @@ export const READ_BYTES = 1024 * 1024;
 
 export type ReadBytes = { readonly kind: 'read'; readonly bytes: Uint8Array } | NoBytes;
 
+const NO_FILE: NoBytes = { kind: 'path', fault: { kind: 'unreadable', code: 'not a file', cause: null } };
+
 /** Reads only a regular file: a pipe in its place can neither hang nor pass. */
 export async function readSnapshotFile(path: string): Promise<ReadBytes> {
   try {
+    // Who waits for a reader of a pipe would take this for one.
+    if (!(await stat(path)).isFile()) return NO_FILE;
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const facts = await handle.stat();
-      if (!facts.isFile()) return { kind: 'path', fault: { kind: 'unreadable', code: 'not a file', cause: null } };
+      if (!facts.isFile()) return NO_FILE;
       if (facts.size > POLICY_LIMITS.snapshotBytes) return { kind: 'too_large' };
       return await readAll(handle.createReadStream({ highWaterMark: READ_BYTES, autoClose: false }));
     } finally {
@@ -79,12 +77,6 @@ export function packBytes(bytes: Uint8Array, digest: string): PackedPolicy {
   const packed = packSnapshot(bytes);
   if (!packed.ok) throw snapshotRefused(packed.fault, digest);
   return packed.packed;
-}
-
-/** Like `verifyDecisions`, for the policy in these bytes. */
-export function verifyBytes(bytes: Uint8Array): SnapshotFault | null {
-  const loaded = loadSnapshot(bytes);
-  return loaded.ok ? verifyDecisions(loaded.policy) : loaded.fault;
 }
 
 export function sha256Of(...parts: readonly Uint8Array[]): string {

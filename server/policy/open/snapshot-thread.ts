@@ -1,6 +1,6 @@
 // Works on policies on a thread, a new one each time, so that all its memory is returned; only a folder that is followed
-// has one that stays while it is being edited. A snapshot so small that it is opened before a thread would start is opened
-// here.
+// has one that stays while it is being edited. A snapshot with which it is done before a thread would start is opened
+// and checked here.
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import {
@@ -12,6 +12,7 @@ import {
   type PackResult,
   type Policy,
   type SnapshotFault,
+  verifySnapshot,
 } from '../../../engine/index.js';
 import { startThread } from '../../lib/start-thread.js';
 import { untilAborted } from '../../lib/until-aborted.js';
@@ -64,8 +65,8 @@ type Answered<Answer> = { readonly answer: Answer } | { readonly fault: PolicyFa
 /** What the thread sends. It may first want the table of the snapshot with this digest. */
 export type Said<Answer> = Answered<Answer> | { readonly wanted: string };
 
-/** What is opened here. Any other snapshot is refused after little work, and then opened on a thread. */
-const SMALL = { ...ENGINE_LIMITS, snapshotBytes: POLICY_LIMITS.smallBytes, grants: POLICY_LIMITS.smallGrants };
+/** What is done here. Any other snapshot is refused after little work, and then left to a thread. */
+const SMALL = { ...ENGINE_LIMITS, ...POLICY_LIMITS.small };
 
 /** Like `loadSnapshot`, but of a snapshot that is not small this thread only takes over the finished table. */
 export async function loadInThread(bytes: Uint8Array): Promise<LoadResult> {
@@ -190,14 +191,15 @@ export function writeTableInThread(table: TableToWrite, signal: AbortSignal): Pr
 
 function isSmall(content: Content): content is Extract<Content, { kind: 'parts' }> {
   if (content.kind !== 'parts') return false;
-  return content.parts.reduce((bytes, part) => bytes + part.length, 0) <= POLICY_LIMITS.smallBytes;
+  return content.parts.reduce((bytes, part) => bytes + part.length, 0) <= POLICY_LIMITS.small.snapshotBytes;
 }
 
 /**
- * Like `verifyDecisions`, for the policy in these bytes, which are copied unless they are in shared memory. Rejects
- * once `signal` is aborted. Does not keep the process alive.
+ * Like `verifySnapshot`. Bytes that are not checked here are copied unless they are in shared memory. Rejects once
+ * `signal` is aborted. Does not keep the process alive.
  */
-export function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
+export async function verifyInThread(bytes: Uint8Array, signal?: AbortSignal): Promise<SnapshotFault | null> {
+  if (verifySnapshot(bytes, SMALL) === null) return null;
   return perform<SnapshotFault | null>({ kind: 'labels', bytes }, 'beside', signal);
 }
 

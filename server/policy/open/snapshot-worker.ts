@@ -1,12 +1,12 @@
 // The thread that opens or loads a policy, checks its labels or compares it with another, while the gateway's own
 // thread goes on serving. It takes one message, sends one, and ends.
 import { parentPort } from 'node:worker_threads';
-import { packSnapshot } from '../../../engine/index.js';
+import { packSnapshot, verifySnapshot } from '../../../engine/index.js';
 import { parseStrictJson } from '../../json/strict-json.js';
 import { HTTP_LIMITS } from '../../limits/http.js';
 import type { FolderMemory } from './check-policy.js';
 import { faultOfRefusal, pathRefused, refusal } from '../policy-fault.js';
-import { digestMeant, packBytes, readSnapshotFile, toShared, verifyBytes } from './snapshot-bytes.js';
+import { digestMeant, packBytes, readSnapshotFile, toShared } from './snapshot-bytes.js';
 import { findTable, type FoundTable, writeTable } from './table-file.js';
 import type { OpenedBytes, Said, SnapshotTask, Unwrapped } from './snapshot-thread.js';
 import type { Content } from '../sources/source.js';
@@ -19,7 +19,7 @@ async function perform(task: SnapshotTask): Promise<unknown> {
   if (task.kind === 'pack') return packSnapshot(task.bytes);
   if (task.kind === 'find table') return findTable(task);
   if (task.kind === 'write table') return writeTable(task.folder, task.packed, task.kept);
-  return verifyBytes(task.bytes);
+  return verifySnapshot(task.bytes);
 }
 
 async function open({ content, signed, hasTables }: Extract<SnapshotTask, { kind: 'open' }>): Promise<OpenedBytes> {

@@ -97,7 +97,7 @@ it('one that waits too long for those before is refused, may be sent again, and 
 it('one that takes too long by itself ends, and the next has its turn', async () => {
   const { route, finish } = makeRoute();
   finish();
-  expect(LARGE.bytes.length).toBeGreaterThan(POLICY_LIMITS.smallBytes);
+  expect(LARGE.bytes.length).toBeGreaterThan(POLICY_LIMITS.small.snapshotBytes);
   const slow = expect(route.run(callOf({ by: 'a', bytes: LARGE.bytes }))).rejects.toMatchObject({
     code: 'snapshot.busy',
   });

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify, types } from 'node:util';
-import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, packedOf, type Policy } from '../../../engine/index.js';
+import { decide, loadSnapshot, LOCAL_ACTOR, instantOf, type Policy, type ScopeSet } from '../../../engine/index.js';
 import { type Active, makeActivePolicy } from '../../../server/policy/active/active-policy.js';
 import { makeLabelChecks } from '../../../server/policy/active/check-labels.js';
 import { loadInThread, openBeside, verifyInThread } from '../../../server/policy/open/snapshot-thread.js';
@@ -68,14 +68,9 @@ async function check(
   return { labels: policies.current().labels, lines };
 }
 
-const tableBytes = (file: Uint8Array): number | undefined =>
-  packedOf(open(loadSnapshot(file)))?.table.buffer.byteLength;
-
 it('is of sizes that are opened and checked here, and on a thread', () => {
-  expect(bytes.length).toBeLessThan(POLICY_LIMITS.smallBytes);
-  expect(tableBytes(bytes)).toBeLessThan(POLICY_LIMITS.smallTableBytes);
-  expect(large.length).toBeGreaterThan(POLICY_LIMITS.smallBytes);
-  expect(tableBytes(large)).toBeGreaterThan(POLICY_LIMITS.smallTableBytes);
+  expect(bytes.length).toBeLessThan(POLICY_LIMITS.small.snapshotBytes);
+  expect(large.length).toBeGreaterThan(POLICY_LIMITS.small.snapshotBytes);
 });
 
 /** Each role has members for a time in the next three, so there is a window for each way through them. */
@@ -94,6 +89,42 @@ const NESTED = {
   grants: FULL.grants.slice(0, 1).map((grant) => ({ ...grant, principal: { kind: 'role', role: 'r0' } as const })),
 };
 
+/** Each identity holds a role that has rights for a time, and others in each namespace, so all times meet in all of them. */
+const TIMED = {
+  ...NESTED,
+  roles: [
+    {
+      ...{ name: 'all', description: null, place: null },
+      members: times(80, (i) => ({ kind: 'identity', identity: identityOf(i), place: null }) as const),
+    },
+  ],
+  grants: FULL.grants.slice(0, 1).flatMap((grant) => {
+    const toAll = { ...grant, principal: { kind: 'role', role: 'all' } as const };
+    return [
+      ...times(80, (i) => ({
+        ...{ ...grant, id: `own-${String(i)}`, namespace: pathOf('/'), notBefore: instantOf(7 * i), expires: null },
+        principal: { kind: 'identity', identity: identityOf(i) } as const,
+      })),
+      ...times(80, (i) => ({
+        ...{ ...toAll, id: `for-a-time-${String(i)}`, namespace: pathOf('/'), scopes: 2 as ScopeSet },
+        ...{ notBefore: instantOf(11 * i), expires: instantOf(11 * i + 5) },
+      })),
+      ...times(80, (i) => ({
+        ...{ ...toAll, id: `below-${String(i)}`, namespace: pathOf(`/n${String(i)}`), scopes: 4 as ScopeSet },
+        ...{ notBefore: instantOf(13 * i), expires: null },
+      })),
+    ];
+  }),
+};
+
+function identityOf(i: number): { readonly provider: string; readonly subject: string } {
+  return { provider: 'orcid', subject: `p${String(i)}` };
+}
+
+function times<Made>(count: number, make: (i: number) => Made): readonly Made[] {
+  return Array.from({ length: count }, (_, i) => make(i));
+}
+
 describe('the labels of a snapshot that is served', () => {
   it.each([bytes, large])('are verified after it has begun to serve', async (file) => {
     expect(await check(file)).toEqual({ labels: 'verified', lines: [] });
@@ -111,16 +142,19 @@ describe('the labels of a snapshot that is served', () => {
   });
 });
 
-it('are checked on a thread if the table is large, however small the file', async () => {
-  const { bytes: nested } = compile(NESTED);
-  expect([nested.length < 4096, (tableBytes(nested) ?? 0) > POLICY_LIMITS.smallTableBytes]).toEqual([true, true]);
-  const policy = open(loadSnapshot(nested));
+it.each([
+  ['many grants for members with a window', NESTED],
+  ['many times in many namespaces', TIMED],
+])('are checked on a thread if there are %s, however small the file', async (_, set) => {
+  const { bytes: file } = compile(set);
+  expect(file.length).toBeLessThan(POLICY_LIMITS.small.snapshotBytes);
+  const policy = open(loadSnapshot(file));
   const policies = makeActivePolicy({ policy, labels: 'unverified' }, { clock: { now: () => NOW }, log: SILENT });
   const happened: string[] = [];
   const ended = new Promise<void>((resolve) => {
     const checks = makeLabelChecks({ policies, log: SILENT });
     const onKnown = (labels: string): Promise<void> => Promise.resolve(void happened.push(labels));
-    checks.begin({ active: policies.current(), bytes: nested, onKnown, onEnded: resolve });
+    checks.begin({ active: policies.current(), bytes: file, onKnown, onEnded: resolve });
   });
   await setImmediate();
   happened.push('others were served');
