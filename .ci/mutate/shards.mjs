@@ -27,6 +27,7 @@ export const SHARDS = {
   },
   'server/auth': {
     tests: [
+      'server/auth/authenticator',
       'server/auth/admin-actor',
       'server/auth/anonymous',
       'server/auth/places',
