@@ -3,13 +3,16 @@
 import type { Readable } from 'node:stream';
 
 let isStuck = false;
+/** Questions that were given up and have not been answered since. */
+let unanswered = 0;
 
+/** For good. */
 export function noteStuckDisk(): void {
   isStuck = true;
 }
 
 export function isDiskStuck(): boolean {
-  return isStuck;
+  return isStuck || unanswered > 0;
 }
 
 /** `code` stands where the system's code of an error would. */
@@ -33,14 +36,19 @@ export async function answered<Answer>(
   milliseconds: number,
 ): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
+  const asked = ask(() => timer?.refresh());
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      noteStuckDisk();
+      unanswered += 1;
+      const isAnswered = (): void => {
+        unanswered -= 1;
+      };
+      asked.then(isAnswered, isAnswered);
       reject(new NoAnswer(milliseconds));
     }, milliseconds);
   });
   try {
-    return await Promise.race([ask(() => timer?.refresh()), late]);
+    return await Promise.race([asked, late]);
   } finally {
     clearTimeout(timer);
   }
