@@ -103,7 +103,7 @@ export function refusalOf({ status, body }: AdminAnswer): CliFailure {
   const said = (name: string): string => textIn(body.get(name)) ?? 'unknown';
   const code = said('code');
   const message = `the gateway refused with ${String(status)} \`${code}\`: ${said('title')}`;
-  const text = faultsIn(body.get('errors')).map(escapeText).join('\n');
+  const text = faultsIn(body.get('errors')).filter(Boolean).map(escapeText).join('\n');
   const known = PROBLEMS.find((problem) => problem.code === code)?.help;
   const help = status === 401 ? 'name a file with an admin key with `--admin-key-file`' : known;
   const detail = { ...(text === '' ? {} : { text }), ...(help === undefined ? {} : { help }) };

@@ -100,11 +100,17 @@ async function isAbandoned(path: string, now: number): Promise<boolean> {
  */
 export async function makeFolder(folder: string, mode?: number): Promise<boolean> {
   const parent = dirname(resolve(folder));
+  const isThere = (): Promise<boolean> =>
+    stat(folder).then(
+      (facts) => facts.isDirectory(),
+      () => false,
+    );
   const make = async (): Promise<boolean> => {
     try {
       await mkdir(folder, { mode });
     } catch (error) {
-      if (systemCodeOf(error) === 'EEXIST' && (await stat(folder)).isDirectory()) return false;
+      // A disk that nobody may write to may say so even of a folder that is there.
+      if (await isThere()) return false;
       throw error;
     }
     await syncFolder(parent);

@@ -92,6 +92,7 @@ describe('does not wait for good, and says what to do,', () => {
     const cwd = await makeFolder({
       'policy/policy.yaml': 'bailiwick: 1\nname: hung\nproviders:\n  orcid: {}\n',
       'policy/grants.yaml': 'grants: []\n',
+      'policy/z/.other/file.yaml': 'not policy\n',
     });
     ruleIn(cwd, [makeSigner()]);
     const { bytes } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]]);
@@ -127,34 +128,39 @@ describe('does not wait for good, and says what to do,', () => {
     30_000,
   );
 
-  it('where that of a folder of policy does', async () => {
-    const { cwd, started } = await startOf('policy');
-    const free = hangOnOpening(join(cwd, 'policy/grants.yaml'));
-    try {
-      await expect(started()).rejects.toMatchObject({
-        code: 'policy.invalid',
-        detail: { text: expect.stringMatching(/^grants\.yaml:.*cannot be read \(no answer within 10 seconds\)/m) },
-      });
-    } finally {
-      free();
-    }
-  }, 30_000);
-
-  it('where that of a file does that would be left aside', async () => {
-    const { cwd, started } = await startOf('policy');
-    const path = join(cwd, 'policy/z/.other/file.yaml');
-    mkdirSync(join(cwd, 'policy/z/.other'), { recursive: true });
-    writeFileSync(path, 'not policy\n');
-    const free = hangOnOpening(path);
-    try {
-      await expect(started()).rejects.toMatchObject({
-        code: 'cli.unreadable',
-        message: `\`${join(cwd, 'policy')}\` cannot be read (no answer within 10 seconds)`,
-      });
-    } finally {
-      free();
-    }
-  }, 30_000);
+  const SILENT = 'cannot be read (no answer within 10 seconds)';
+  it.each([
+    [
+      'snapshot',
+      'snapshot.json',
+      'snapshot.json',
+      { code: 'cli.unreadable', detail: { help: expect.stringContaining('on another one') } },
+    ],
+    [
+      'file of a folder of policy',
+      'policy',
+      'policy/grants.yaml',
+      { code: 'policy.invalid', detail: { text: expect.stringContaining(SILENT) } },
+    ],
+    [
+      'file that would be left aside',
+      'policy',
+      'policy/z/.other/file.yaml',
+      { code: 'cli.unreadable', message: expect.stringContaining(SILENT) },
+    ],
+  ])(
+    'where that of a %s does',
+    async (_, policy, hung, refused) => {
+      const { cwd, started } = await startOf(policy);
+      const free = hangOnOpening(join(cwd, hung));
+      try {
+        await expect(started()).rejects.toMatchObject(refused);
+      } finally {
+        free();
+      }
+    },
+    30_000,
+  );
 
   it('where that of a directory store does', async () => {
     const cwd = await makeFolder({ 'published/current.json': '{}' });
@@ -169,21 +175,6 @@ describe('does not wait for good, and says what to do,', () => {
           code: 'source.unreadable',
           message: `the policy of \`${directory}\` is not served: its disk does not answer (no answer within 10 seconds)`,
         },
-      });
-    } finally {
-      free();
-    }
-  }, 30_000);
-
-  it('where that of a snapshot does', async () => {
-    const { cwd, started } = await startOf('snapshot.json');
-    const path = join(cwd, 'snapshot.json');
-    const free = hangOnOpening(path);
-    try {
-      await expect(started()).rejects.toMatchObject({
-        code: 'cli.unreadable',
-        message: `\`${path}\` cannot be read (no answer within 10 seconds)`,
-        detail: { help: expect.stringContaining('on another one') },
       });
     } finally {
       free();
