@@ -1,9 +1,13 @@
 // The registry that picks the one authenticator for a request's evidence, and the token of a header.
 import { expect, it } from '@jest/globals';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type Instant, instantOf } from '../../../engine/index.js';
 import { type Authenticator, bearerToken, type Evidence, makeRegistry } from '../../../server/auth/authenticator.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { ApiProblem } from '../../../server/problem.js';
+import { makeAuthority } from '../../support/certificates.js';
+import { makeFolder } from '../../support/temp-folder.js';
 
 interface Somebody {
   readonly name: string;
@@ -58,6 +62,13 @@ it('refuses nothing, what nobody judges, what two judge, and what is revoked, an
   expect(await refusalOf('')).toEqual(['auth.invalid', 'unreadable', expect.stringContaining('neither an API key')]);
   expect(await refusalOf('token-or-more-1')).toEqual(['auth.invalid', 'unreadable', 'more than one credential']);
   expect(await refusalOf('revoked-1')).toEqual(['auth.invalid', 'revoked', expect.stringContaining('revocations')]);
+});
+
+it('refuses a certificate that nobody judges as a credential, not as none', async () => {
+  const { certFile } = await makeAuthority(await makeFolder());
+  const certificate = new X509Certificate(readFileSync(certFile));
+  const { authenticate } = registry.credentialOf({ ...NOTHING, certificate });
+  await expect(authenticate(NOW)).rejects.toMatchObject({ code: 'auth.invalid' });
 });
 
 it('closes all of them', async () => {
