@@ -34,6 +34,8 @@ export function makeDiagnostic(finding: Finding): Diagnostic {
 
 export interface Sink {
   readonly add: (finding: Finding) => void;
+  /** How many findings have been added, listed or not. */
+  readonly added: () => number;
   /** Whether an error has been added, listed or not. */
   readonly failed: () => boolean;
   /** Sorted and without duplicates. For each limit that left some out, one diagnostic says how many. */
@@ -52,6 +54,7 @@ interface Quota {
 export function makeSink(limits: SinkLimits): Sink {
   const kept: Diagnostic[] = [];
   const quotas = new Map<string, Quota>();
+  let added = 0;
   let failed = false;
   /** The first quota that is full. If none is, the finding is counted in all of them and the result is null. */
   const fullQuota = ({ file, code }: Finding): Quota | null => {
@@ -66,6 +69,7 @@ export function makeSink(limits: SinkLimits): Sink {
   };
   return {
     add: (finding) => {
+      added += 1;
       failed ||= codePage(finding.code).severity === 'error';
       const full = fullQuota(finding);
       if (full === null) kept.push(makeDiagnostic(finding));
@@ -75,6 +79,7 @@ export function makeSink(limits: SinkLimits): Sink {
         full.firstLeft ??= makeDiagnostic(finding);
       }
     },
+    added: () => added,
     failed: () => failed,
     diagnostics: () => {
       const unlisted = [...quotas].flatMap(([key, { left, firstLeft }]) =>

@@ -4,7 +4,8 @@ import { groupDigits } from '../diagnostics/fault-words.js';
 import type { EngineLimits } from '../limits.js';
 import type { PolicyDocument } from '../model/document.js';
 import { countPairs } from '../model/exclusions.js';
-import { type NamespacePath, pastNamespaces } from '../model/namespace.js';
+import { rememberLast } from '../model/group.js';
+import { depthOf, type NamespacePath, pastNamespaces } from '../model/namespace.js';
 import type { Sink } from '../diagnostics/report.js';
 import { SCOPES } from '../model/scope.js';
 import type { Span } from '../model/span.js';
@@ -48,9 +49,29 @@ const COUNTED: readonly Counted[] = [
   { kind: 'guardrails', of: ({ guardrails }) => guardrails.map(({ id }) => [id]) },
 ];
 
+/** What a document adds to each total, in the order of `COUNTED`. A document that is remembered is counted once. */
+const countsOf = rememberLast((document: PolicyDocument): readonly number[] =>
+  COUNTED.map(({ of }) => of(document).reduce((total, [, count = 1]) => total + count, 0)),
+);
+
+/** At most so many namespaces. */
+const namespacesOf = rememberLast(({ grants }: PolicyDocument): number =>
+  grants.reduce((total, { namespace }) => total + (namespace === null ? 0 : depthOf(namespace.value)), 0),
+);
+
 export function checkLimits(documents: readonly PolicyDocument[], limits: EngineLimits, sink: Sink): void {
-  for (const counted of COUNTED) checkLimit(documents, counted, { limit: limits[counted.kind], sink });
-  checkNamespaces(documents, limits.namespaces, sink);
+  const counts = documents.map((document) => countsOf(document));
+  COUNTED.forEach((counted, i) => {
+    const limit = limits[counted.kind];
+    if (sum(counts.map((one) => one[i] ?? 0)) > limit) reportPast(documents, counted, { limit, sink });
+  });
+  // The root is one, too.
+  const most = 1 + sum(documents.map((document) => namespacesOf(document)));
+  if (most > limits.namespaces) checkNamespaces(documents, limits.namespaces, sink);
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 function checkNamespaces(documents: readonly PolicyDocument[], limit: number, sink: Sink): void {
@@ -68,7 +89,8 @@ function checkNamespaces(documents: readonly PolicyDocument[], limit: number, si
   sink.add(findingAt(past.document, past.namespace, { code: 'LIMIT_COUNT', message, help: 'split the policy' }));
 }
 
-function checkLimit(
+/** Reports the declaration that passes the limit. */
+function reportPast(
   documents: readonly PolicyDocument[],
   { kind, words = kind, help = 'split the policy', of }: Counted,
   { limit, sink }: { readonly limit: number; readonly sink: Sink },

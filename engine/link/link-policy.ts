@@ -17,7 +17,8 @@ import { checkLimits } from './check-limits.js';
 import { linkFolders } from './delegation.js';
 import { linkGuardrails, linkTests } from './link-claims.js';
 import { linkExclusive, linkPeople } from './link-people.js';
-import { collectNames, type Names, refuseRepeated } from './names.js';
+import { checkGrantIds } from './grant-ids.js';
+import { collectNames, type Names } from './names.js';
 import { placeOf, relatedAt } from './places.js';
 import { checkReference, identityPrincipal, reportLackingProviders } from './references.js';
 import { rememberLinked } from './remember-linked.js';
@@ -75,25 +76,6 @@ function linkMember(document: PolicyDocument, member: MemberDeclaration): Policy
   return member.kind === 'role'
     ? { kind: 'role', role: member.value, notBefore, expires, place }
     : { kind: 'identity', identity: member.value, notBefore, expires, place };
-}
-
-function checkGrantIds(documents: readonly PolicyDocument[], names: Names): void {
-  const ids = new Set<string>();
-  let count = 0;
-  for (const document of documents) {
-    for (const { id } of document.grants) {
-      if (id === null) continue;
-      ids.add(id.value);
-      count += 1;
-    }
-  }
-  if (ids.size === count) return;
-  const refuse = refuseRepeated(names.sink, {
-    code: 'GRANT_DUPLICATE',
-    message: (id) => `the grant id \`${id}\` is used twice`,
-    help: 'give one of them another id, or remove one',
-  });
-  for (const document of documents) for (const { id } of document.grants) if (id !== null) refuse(document, id);
 }
 
 /** Incomplete ones are left out, because they have been reported. */

@@ -19,6 +19,8 @@ export interface NamedAt {
 
 export interface Names {
   readonly roles: ReadonlyMap<string, DeclaredRole>;
+  /** Stands for the roles: it is the same in two versions of a policy only if the same documents declare them. Holds neither. */
+  readonly declared: symbol;
   /** Null if `policy.yaml` could not be read, so that no provider can be called unknown. */
   readonly providers: ReadonlySet<string> | null;
   /** `policy.yaml`, if there is one. */
@@ -34,24 +36,14 @@ export interface Names {
 }
 
 export function collectNames(documents: readonly PolicyDocument[], sink: Sink): Names {
-  const roles = new Map<string, DeclaredRole>();
-  const refuse = refuseRepeated(sink, {
-    code: 'ROLE_DUPLICATE',
-    message: (name) => `the role \`${name}\` is declared twice`,
-    help: 'merge them, or rename one',
-  });
-  for (const document of documents) {
-    for (const role of document.roles) {
-      if (!roles.has(role.name.value)) roles.set(role.name.value, { document, role });
-      refuse(document, role.name);
-    }
-  }
   const header = documents.find((document) => document.header !== null) ?? null;
+  const { roles, declared } = collectRoles(documents, header, sink);
   const lacking = new Map<string, NamedAt>();
   const providers =
     header?.complete === true ? new Set(header.header?.providers.map((provider) => provider.name.value)) : null;
   return {
     roles,
+    declared,
     providers,
     header,
     lacking,
@@ -65,6 +57,37 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
       sink.add(findingAt(document, at, words));
     },
   };
+}
+
+interface Roles extends Pick<Names, 'roles' | 'declared'> {
+  /** Those that declare roles, in file order. */
+  readonly documents: readonly PolicyDocument[];
+}
+
+/** By the header of a policy: the roles of the version that was read last, if none was declared twice. */
+const knownRoles = new WeakMap<PolicyDocument, Roles>();
+
+function collectRoles(documents: readonly PolicyDocument[], header: PolicyDocument | null, sink: Sink): Roles {
+  const declaring = documents.filter(({ roles }) => roles.length > 0);
+  const known = header === null ? undefined : knownRoles.get(header);
+  if (known?.documents.length === declaring.length && declaring.every((one, i) => one === known.documents[i]))
+    return known;
+  const roles = new Map<string, DeclaredRole>();
+  const refuse = refuseRepeated(sink, {
+    code: 'ROLE_DUPLICATE',
+    message: (name) => `the role \`${name}\` is declared twice`,
+    help: 'merge them, or rename one',
+  });
+  const added = sink.added();
+  for (const document of declaring) {
+    for (const role of document.roles) {
+      if (!roles.has(role.name.value)) roles.set(role.name.value, { document, role });
+      refuse(document, role.name);
+    }
+  }
+  const collected = { roles, declared: Symbol('declared roles'), documents: declaring };
+  if (header !== null && sink.added() === added) knownRoles.set(header, collected);
+  return collected;
 }
 
 /** Makes a function that is called for each name in file order, and reports those that came before. */

@@ -8,6 +8,7 @@ type Link<T> = (document: PolicyDocument, names: Names) => readonly T[];
 /** All that may make another result of the same document. */
 interface Relied {
   readonly providers: ReadonlySet<string>;
+  readonly declared: Names['declared'];
   readonly roles: readonly string[];
   /** Of roles whose scopes a grant takes. */
   readonly scopes: ReadonlyMap<string, StatedScopes>;
@@ -18,25 +19,25 @@ export function rememberLinked<T>(link: Link<T>): Link<T> {
   const known = new WeakMap<PolicyDocument, { readonly linked: readonly T[]; readonly relied: Relied }>();
   return (document, names) => {
     const before = known.get(document);
-    if (before !== undefined && isAsBefore(before.relied, names)) return before.linked;
-    let findings = 0;
-    const report: Names['report'] = (...finding) => {
-      findings += 1;
-      names.report(...finding);
-    };
-    const linked = link(document, { ...names, report });
-    const { providers } = names;
+    const { providers, declared, sink } = names;
+    if (before !== undefined && isAsBefore(before.relied, names)) {
+      known.set(document, { ...before, relied: { ...before.relied, declared } });
+      return before.linked;
+    }
+    const added = sink.added();
+    const linked = link(document, names);
     // Where no provider is declared, whoever names one is reported at the end.
-    if (findings === 0 && providers !== null && providers.size > 0)
+    if (sink.added() === added && providers !== null && providers.size > 0)
       known.set(document, { linked, relied: reliedOn(document, names, providers) });
     else known.delete(document);
     return linked;
   };
 }
 
-function isAsBefore({ providers, roles, scopes }: Relied, names: Names): boolean {
+function isAsBefore({ providers, declared, roles, scopes }: Relied, names: Names): boolean {
   if (names.providers?.size !== providers.size) return false;
   for (const provider of providers) if (!names.providers.has(provider)) return false;
+  if (names.declared === declared) return true;
   for (const role of roles) if (!names.roles.has(role)) return false;
   for (const [role, stated] of scopes) if (names.roles.get(role)?.role.scopes !== stated) return false;
   return true;
@@ -54,5 +55,5 @@ function reliedOn({ roles, grants }: PolicyDocument, names: Names, providers: Re
     for (const { kind, value } of own === 'absent' ? principals : [])
       if (kind === 'role') scopes.set(value, names.roles.get(value)?.role.scopes ?? 'absent');
   }
-  return { providers, roles: [...named], scopes };
+  return { providers, declared: names.declared, roles: [...named], scopes };
 }

@@ -16,11 +16,17 @@ interface Visit {
   below: number;
 }
 
+/** Roles that are nested as they should be, within these limits. */
+const wellNested = new WeakMap<Names['roles'], EngineLimits>();
+
 export function checkRoleNesting(names: Names, limits: EngineLimits, sink: Sink): void {
+  if (wellNested.get(names.roles) === limits) return;
   const depths = new Map<string, number>();
+  const added = sink.added();
   for (const name of names.roles.keys()) {
     if (!depths.has(name)) visit(name, { names, limits, sink, depths });
   }
+  if (sink.added() === added) wellNested.set(names.roles, limits);
 }
 
 interface Walk {

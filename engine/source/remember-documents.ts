@@ -1,7 +1,6 @@
 // Reading many versions of one policy, most of whose files are the same in the next version: a file is read again only if its bytes
 // have changed, or the scopes that it may name.
 import type { EngineLimits } from '../limits.js';
-import type { Sink } from '../diagnostics/report.js';
 import type { SourceFile } from './accept-files.js';
 import { UNKNOWN_WORDS, type Words } from './context.js';
 import { type ReadDocument, readDocument } from './read-document.js';
@@ -24,16 +23,9 @@ export function rememberingReader(): DocumentReader {
   return (file, { limits, sink, words = UNKNOWN_WORDS }) => {
     const known = last.get(file.path);
     if (known !== undefined && isSame(known, { file, limits, words })) return known.read;
-    let findings = 0;
-    const counting: Sink = {
-      ...sink,
-      add: (finding) => {
-        findings += 1;
-        sink.add(finding);
-      },
-    };
-    const read = readDocument(file, { limits, sink: counting, words });
-    if (findings === 0) last.set(file.path, { bytes: file.bytes, limits, words, read });
+    const before = sink.added();
+    const read = readDocument(file, { limits, sink, words });
+    if (sink.added() === before) last.set(file.path, { bytes: file.bytes, limits, words, read });
     else last.delete(file.path);
     return read;
   };

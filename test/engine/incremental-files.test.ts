@@ -108,6 +108,12 @@ const anyEdit: fc.Arbitrary<Edit> = fc.oneof(
     const joined = [...files].map(([path, text]) => [path, path === 'grants-0.yaml' ? text + more : text] as const);
     return new Map(joined.filter(([path]) => path !== 'grants-1.yaml' || !files.has('grants-0.yaml')));
   }),
+  // All that a file declares is declared twice.
+  fc.nat().map(
+    (at): Edit =>
+      (files) =>
+        new Map([...files, ['copy.yaml', [...files.values()][at % files.size] ?? '']]),
+  ),
   fc.nat().map((at) => inOneFile(at, (text) => `# a comment\n${text}`)),
   fc.nat().map((at) => inOneFile(at, (text) => text.replace(/\n {2}- .*/, ''))),
   fc.nat().map(
@@ -175,4 +181,30 @@ it('says of each version of a folder what is said of it alone', () => {
   );
   expect(seen.valid).toBeGreaterThan(100);
   expect(seen.invalid).toBeGreaterThan(100);
+});
+
+const TIGHT = { ...ENGINE_LIMITS, roles: 5, members: 9, grants: 7, namespaces: 9, roleDepth: 2 };
+
+it('reports what is too much, or declared twice, of each version as of it alone', () => {
+  const codes = new Map<string, number>();
+  let valid = 0;
+  fc.assert(
+    fc.property(windowedWorld, fc.array(anyEdit, { minLength: 3, maxLength: 8 }), (world, edits) => {
+      const reader = rememberingReader();
+      let files = print(world);
+      for (const edit of [(same: Files) => same, ...edits]) {
+        files = edit(files);
+        const sources = [...files].map(([path, text]) => ({ path, bytes: new TextEncoder().encode(text) }));
+        const { diagnostics, policy } = readPolicy(sources, TIGHT, reader);
+        const alone = readPolicy(sources, TIGHT);
+        expect([diagnostics, policy]).toEqual([alone.diagnostics, alone.policy]);
+        if (policy !== null) valid += 1;
+        for (const { code } of diagnostics) codes.set(code, (codes.get(code) ?? 0) + 1);
+      }
+    }),
+    testRuns({ usual: 150, deep: 3000 }),
+  );
+  expect(valid).toBeGreaterThan(20);
+  for (const code of ['LIMIT_COUNT', 'LIMIT_ROLE_DEPTH', 'GRANT_DUPLICATE', 'ROLE_DUPLICATE'])
+    expect({ code, often: (codes.get(code) ?? 0) > 20 }).toEqual({ code, often: true });
 });
