@@ -108,6 +108,7 @@ describe('the policy that was in force', () => {
 it('says of an empty log that it has no event, and of a changed one that what it says does not verify', async () => {
   const empty = await runCli(['policy-at', text(0), '--log', await makeFolder()]);
   expect([empty.status, empty.stdout]).toEqual([8, '']);
+  expect(empty.stderr).toMatch(/^error: no audit log in `\/.+` has an event$/m);
   const copy = await makeFolder();
   const texts = logFiles(folder).map((path) => readFileSync(path, 'utf8'));
   writeFileSync(`${copy}/${LOG}.000000000000001.jsonl`, texts.join('').replaceAll(B.policy.digest, A.policy.digest));

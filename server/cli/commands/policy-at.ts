@@ -31,10 +31,11 @@ export const definePolicyAt = verb(TAKES, policyAt, {
 
 async function policyAt(io: CliIo, flags: Given<typeof TAKES> & SettingFlags): Promise<void> {
   const at = instantOption(flags.instant, '<instant>');
-  const { logs, malformed } = await policiesInForce(await folderOf(io, flags.log, { flags }), at);
+  const folder = await folderOf(io, flags.log, { flags });
+  const { logs, malformed } = await policiesInForce(folder, at);
   if (logs.length === 0)
-    throw new CliFailure(EXIT.integrity, 'audit.absent', 'the audit log has no event', {
-      help: 'name its folder with `--log`',
+    throw new CliFailure(EXIT.integrity, 'audit.absent', `no audit log in \`${folder}\` has an event`, {
+      help: 'check it with `bailiwick audit verify`',
     });
   const report = { at: formatInstant(at), logs: logs.map(inForceJson) };
   const failure = malformed > 0 ? malformedLines(malformed) : notIntact(logs);
