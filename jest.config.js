@@ -1,5 +1,16 @@
 // Tests are compiled by `tsc -b` with everything else and run as the ES modules they are, loaded by Node itself: what is tested is what
 // ships.
+import { availableParallelism, totalmem } from 'node:os';
+
+/** Bytes that a worker may take, with the processes and stores that its tests start. */
+const WORKER = 2.5e9;
+
+// One more than there are cores, because half of its time a test file waits, for processes, stores and intervals. With more than that,
+// tests of time fail beside other programs; with more than eight, the one PostgreSQL of a run has too few connections.
+function workers() {
+  return Math.max(2, Math.min(availableParallelism() + 1, Math.floor(totalmem() / WORKER), 8));
+}
+
 export default {
   rootDir: 'dist/test',
   testMatch: ['**/*.test.js'],
@@ -10,9 +21,7 @@ export default {
   transform: {},
   // Long enough for a busy machine, and for a property at full count. Only what hangs takes it.
   testTimeout: process.env.BAILIWICK_TEST_DEPTH === 'deep' ? 7_200_000 : 600_000,
-  // More than the cores of a small machine: half of its time a test file waits, for processes, stores and intervals. With more than this,
-  // tests of time fail beside other programs.
-  maxWorkers: 3,
+  maxWorkers: workers(),
   // A worker that took more is replaced before its next file: what a file loaded anew is never given back.
   workerIdleMemoryLimit: '1GB',
 };

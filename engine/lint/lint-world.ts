@@ -1,10 +1,11 @@
 // A policy as lint sees it: its tables, who holds what, and where each grant and role was written.
 import { compileTables } from '../compile/compile-tables.js';
+import { rememberLast } from '../model/group.js';
 import type { HolderClasses } from '../model/holders.js';
 import { childrenOf, type NamespaceTree, treeOf } from '../model/namespace-tree.js';
 import type { FileOutline, PolicyRole, PolicySet } from '../model/policy-set.js';
-import { rowsOf } from '../model/row-lists.js';
-import { type PolicyTables, statedTables } from '../model/tables.js';
+import { type RowLists, rowsOf } from '../model/row-lists.js';
+import { type MemberColumns, type PolicyTables, statedTables } from '../model/tables.js';
 import { makeMembership, type Membership } from '../prove/cells/membership.js';
 
 /** Principals and namespaces are rows of the tables; grants are in the order of the policy. */
@@ -16,6 +17,8 @@ export interface LintWorld {
   readonly grantRows: Int32Array;
   readonly tree: NamespaceTree;
   readonly membership: Membership;
+  /** As written: whoever is in a role for some time is in it. */
+  readonly stated: Membership;
   /** By row. */
   readonly roles: readonly PolicyRole[];
   /** By role: 1 if it has any identity, directly or through other roles. */
@@ -38,6 +41,7 @@ export function makeLintWorld(
   limits: { readonly expandedRows: number },
 ): LintWorld {
   const { tables, grantRows, roleRows, memberPrincipals, holders } = compileTables(set);
+  const stated = makeMembership(statedTables(tables));
   const roles: PolicyRole[] = [];
   set.roles.forEach((role, position) => {
     roles[roleRows[position] ?? 0] = role;
@@ -48,9 +52,9 @@ export function makeLintWorld(
     tables,
     tree: treeOf(tables),
     membership: makeMembership(tables),
+    stated,
     roles,
-    // Whoever is in a role for some time is in it.
-    populated: populate(makeMembership(statedTables(tables))),
+    populated: populate(stated),
     grantRows,
     principals: grantRows.map((row) => tables.grants.principal[row] ?? 0),
     nodes: grantRows.map((row) => tables.grants.namespace[row] ?? 0),
@@ -62,20 +66,24 @@ export function makeLintWorld(
 }
 
 function populate({ tables, byMember }: Membership): Uint8Array {
-  const populated = new Uint8Array(tables.roles.name.length);
+  return populatedBy(tables.members, byMember, tables.roles.name.length);
+}
+
+const populatedBy = rememberLast((members: MemberColumns, byMember: RowLists, roles: number): Uint8Array => {
+  const populated = new Uint8Array(roles);
   const open: number[] = [];
   const mark = (edge: number): void => {
-    const role = tables.members.role[edge] ?? 0;
+    const role = members.role[edge] ?? 0;
     if (populated[role] === 1) return;
     populated[role] = 1;
     open.push(role);
   };
-  tables.members.member.forEach((member, edge) => {
+  members.member.forEach((member, edge) => {
     if (member >= populated.length) mark(edge);
   });
   for (let role = open.pop(); role !== undefined; role = open.pop()) rowsOf(byMember, role).forEach(mark);
   return populated;
-}
+});
 
 /** Whether the principal is an identity, or a role that somebody is in. */
 export function isReachable({ populated }: LintWorld, principal: number): boolean {

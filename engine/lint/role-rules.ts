@@ -1,19 +1,20 @@
 // Rules about roles: roles without members, and unused roles.
+import { edgesOfMember } from '../prove/cells/membership.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, placed } from './rule.js';
 
 export function findIdleRoles(world: LintWorld, context: LintContext): void {
-  const { grants, guardrails, roles } = world.set;
-  const nested = new Set<string>();
-  for (const { members } of roles) for (const one of members) if (one.kind === 'role') nested.add(one.role);
-  const granted = new Set<string>();
-  for (const { principal } of grants) if (principal.kind === 'role') granted.add(principal.role);
+  const { stated, roles } = world;
+  const granted = new Uint8Array(roles.length);
+  for (const principal of stated.tables.grants.principal) if (principal < roles.length) granted[principal] = 1;
   const guarded = new Set(
-    guardrails.flatMap(({ rule }) => ('except' in rule ? [...(rule.to?.roles ?? []), ...rule.except.roles] : [])),
+    world.set.guardrails.flatMap(({ rule }) =>
+      'except' in rule ? [...(rule.to?.roles ?? []), ...rule.except.roles] : [],
+    ),
   );
-  world.roles.forEach(({ name, place }, row) => {
-    if (granted.has(name)) return; // If nobody is in it, each of its grants is reported instead.
-    if (!nested.has(name) && !guarded.has(name)) {
+  roles.forEach(({ name, place }, row) => {
+    if (granted[row] === 1) return; // If nobody is in it, each of its grants is reported instead.
+    if (edgesOfMember(stated, row).length === 0 && !guarded.has(name)) {
       context.report({
         code: 'LINT_ROLE_UNUSED',
         place: placed(place),

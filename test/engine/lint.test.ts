@@ -231,6 +231,11 @@ describe('other rules', () => {
       found: ['LINT_ROLE_EMPTY 2'],
     },
     {
+      name: 'a role that others have for some time is used, also where no grant is in force then',
+      text: 'roles:\n  a: { members: [orcid:x] }\n  b: { members: [{ role: a, notBefore: 2026-01-01T00:00:00Z, expires: 2026-02-01T00:00:00Z }, orcid:y] }\n  c: { members: [{ role: b, expires: 2026-01-01T00:00:00Z }, orcid:z] }\ngrants:\n  - { id: g, role: c, notBefore: 2026-05-01T00:00:00Z, scopes: [resource:read], namespace: /x }\n',
+      found: [],
+    },
+    {
       name: 'members that are reached twice, roles too, however deep',
       text: 'roles:\n  a: { members: [orcid:x] }\n  b: { members: [{ role: a }] }\n  c:\n    members:\n      - { role: b }\n      - { role: a }\n      - orcid:x\n      - orcid:y\ngrants:\n  - { id: g, role: c, scopes: [resource:read], namespace: /x }\n',
       found: ['LINT_MEMBER_REPEATED 7 <- 3', 'LINT_MEMBER_REPEATED 8 <- 2'],

@@ -97,28 +97,33 @@ async function readFromDisk(
     const facts = await handle.stat();
     if (!facts.isFile()) return 'special';
     const limit = ENGINE_LIMITS.fileBytes;
-    return facts.size > limit ? 'too_large' : ((await readUpTo(handle, { limit, heard })) ?? 'too_large');
+    const { size } = facts;
+    return size > limit ? 'too_large' : ((await readUpTo(handle, { limit, size, heard })) ?? 'too_large');
   } finally {
     await handle.close();
   }
 }
 
-/**
- * All bytes, or null if there are more than `limit`. The stated size is not trusted, because a file may grow while it
- * is read.
- */
-async function readUpTo(
-  handle: FileHandle,
-  { limit, heard }: { readonly limit: number; readonly heard: () => void },
-): Promise<Uint8Array | null> {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(64 * 1024), position: null });
+/** Bytes that are read at once. A slow disk is heard after each of these. */
+const CHUNK = 256 * 1024;
+
+interface Reading {
+  readonly limit: number;
+  /** What the system says. It is not trusted, because a file may grow while it is read. */
+  readonly size: number;
+  readonly heard: () => void;
+}
+
+/** All bytes, or null if there are more than `limit`. */
+async function readUpTo(handle: FileHandle, { limit, size, heard }: Reading): Promise<Uint8Array | null> {
+  // With room for one more, a file that has not grown takes no other buffer.
+  let buffer = Buffer.allocUnsafe(size + 1);
+  for (let total = 0; ;) {
+    const { bytesRead } = await handle.read(buffer, total, Math.min(CHUNK, buffer.length - total), null);
     heard();
-    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    if (bytesRead === 0) return buffer.subarray(0, total);
     total += bytesRead;
     if (total > limit) return null;
-    chunks.push(buffer.subarray(0, bytesRead));
+    if (total === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * total, limit) + 1);
   }
 }

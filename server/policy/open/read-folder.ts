@@ -211,6 +211,9 @@ async function resolveInside(
   entry: Entry,
 ): Promise<{ readonly kind: EntryKind; readonly real: string } | null> {
   try {
+    // What is no link is where its name is, in a folder whose real path is known.
+    const own = await walk.on.ownKindOf(entry.real);
+    if (own !== 'other') return { kind: own, real: entry.real };
     const real = await walk.on.realPathOf(entry.real);
     if (real !== walk.root && !real.startsWith(walk.root === sep ? sep : walk.root + sep)) {
       report(walk, 'FILE_SYMLINK', entry.path, {
