@@ -25,6 +25,7 @@ const ADVICE = {
   'store.corrupt': 'restore the folder from a backup, or move it away and load the data into a new one',
   'store.silent':
     'see what the log of the system says about this disk; once it answers, start again: what was stored is not lost',
+  'store.replaced': 'restart this process; nothing that was stored is lost',
   'store.start': 'see the reason; free memory or disk space, then start again',
   'store.foreign': 'rename, move or drop it, or use a database of its own',
   'store.busy': 'wait, or send less at once',

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { readLock } from '../../server/lib/owner-lock.js';
 import { call } from '../support/gateway.js';
 import { fromRoot } from '../support/root.js';
 import { runCli } from '../support/run-cli.js';
@@ -45,6 +46,34 @@ async function install(): Promise<{ readonly at: string; readonly loaded: string
   return { at, loaded };
 }
 
+/** As an installation of another version leaves it. */
+function stateVersion(at: string, version: string): string {
+  const manifest = join(at, 'package.json');
+  const { version: before, ...rest } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
+  writeFileSync(manifest, JSON.stringify({ ...rest, version }));
+  return before;
+}
+
+it('does not open the embedded store again with the code of the other version, which may do so', async () => {
+  const [{ at }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
+  const served = await startServingFrom(join(at, 'dist/server/cli/main.js'), dataDir, 'serve', '--policy', policy);
+  const ready = async (): Promise<number> => (await call(served.port, { method: 'GET', path: '/readyz' })).status;
+  expect(await ready()).toBe(200);
+  const version = stateVersion(at, '99.0.0');
+  const held = readLock(join(dataDir, 'store.lock'));
+  if (held.kind !== 'held') throw new Error('the gateway owns its store');
+  rmSync(held.record.socketDir, { recursive: true });
+  await until(() => served.stderr().includes(`version 99.0.0 was installed over version ${version}, which still runs`));
+  expect(await ready()).toBe(503);
+  // Another process owns it meanwhile.
+  const other = await runCli(['keys', 'list', '--data-dir', dataDir]);
+  expect([other.status, other.stderr]).toEqual([0, expect.any(String)]);
+  stateVersion(at, version);
+  await until(async () => (await ready()) === 200, 'the store to be back');
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+}, 60_000);
+
 it('answers what it has not needed before, and starts no thread of the other version', async () => {
   const [{ at, loaded }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
   const served = await startServingFrom(join(at, 'dist/server/cli/main.js'), dataDir, 'serve', '--policy', policy);
@@ -53,9 +82,7 @@ it('answers what it has not needed before, and starts no thread of the other ver
   await call(served.port, { method: 'PUT', path: '/api/v1/namespaces/a', key, body: {} });
   await until(() => existsSync(loaded), 'the rest to be loaded');
 
-  const manifest = join(at, 'package.json');
-  const { version, ...rest } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
-  writeFileSync(manifest, JSON.stringify({ ...rest, version: '99.0.0' }));
+  const version = stateVersion(at, '99.0.0');
   writeFileSync(join(policy, 'grants.yaml'), GRANTS.replace('id: ada', 'id: bob'));
   served.child.kill('SIGHUP');
   await until(() => served.stderr().includes(`version 99.0.0 was installed over version ${version}, which still runs`));

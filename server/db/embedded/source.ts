@@ -10,6 +10,7 @@ import { type ConnectionSource, StoreClient } from '../connections.js';
 import { OWNER_LIMITS } from '../../limits/store.js';
 import { codeOf, reasonOf, StoreError } from '../failures.js';
 import { createLockFolder, type HeldLock, type LockRecord, readLock, takeLock } from '../../lib/owner-lock.js';
+import { assertSameVersion } from '../../lib/version.js';
 import { checkDisk } from './check-disk.js';
 import { folderFailure, syncFolder } from './folder.js';
 import { type Owner, startOwner } from './owner.js';
@@ -157,6 +158,7 @@ class Store {
         await sleep(OWNER_LIMITS.reachRetry);
         continue;
       }
+      assertSameCode(dataDir);
       const socketDir = createSocketDir();
       const lock = onFolder(dataDir, () => taken(lockFolder, state.next, socketDir));
       if (lock === null) {
@@ -216,6 +218,15 @@ class Store {
         cause: error,
       },
     );
+  }
+}
+
+/** The code of the thread comes from the disk. A process of the version that is there now may take the folder. */
+function assertSameCode(dataDir: string): void {
+  try {
+    assertSameVersion();
+  } catch (cause) {
+    throw new StoreError('store.replaced', `the store in ${dataDir} is not opened: ${reasonOf(cause)}`, { cause });
   }
 }
 
