@@ -28,6 +28,7 @@ export const SHARDS = {
   'server/auth': {
     tests: [
       'server/auth/authenticator',
+      'server/auth/compact-token',
       'server/auth/admin-actor',
       'server/auth/anonymous',
       'server/auth/places',

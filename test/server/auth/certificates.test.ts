@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { type Instant, instantOf, carriedNames, unrestrictedPolicy } from '../../../engine/index.js';
 import type { Evidence } from '../../../server/auth/authenticator.js';
 import { makeCertificateAuthenticator, type SubjectFrom } from '../../../server/auth/certificate-authenticator.js';
+import { certificateThumbprint } from '../../../server/auth/certificate-thumbprint.js';
 import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
 import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { ApiProblem } from '../../../server/problem.js';
@@ -37,6 +38,15 @@ beforeAll(async () => {
   }
   now = instantOf(Date.now());
   certificates.set('authority', new X509Certificate(readFileSync(authority.certFile)));
+});
+
+it('is named by tokens as RFC 8705 says: by the SHA-256 of its bytes', () => {
+  for (const [name, certificate] of certificates) {
+    const digits = certificate.fingerprint256.replaceAll(':', '');
+    const expected = Buffer.from(digits, 'hex').toString('base64url');
+    expect([name, certificateThumbprint(certificate)]).toEqual([name, expected]);
+  }
+  expect(certificateThumbprint(null)).toBeNull();
 });
 
 function evidenceOf(name: string): Evidence {
