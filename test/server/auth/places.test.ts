@@ -32,6 +32,29 @@ it('so many are held by one address, and the others are free for others', async 
   expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1']);
 });
 
+it('an address has no more than its own places, whoever leaves, and however many it had before', async () => {
+  const { begin, names, end } = setUp({ total: 4, perAddress: 2 });
+  void begin('b');
+  for (const name of ['a1', 'a2', 'a3']) void begin('a', name);
+  expect(await names()).toBe('b a1 a2');
+  expect(await end()).toBe('a1 a2');
+  expect(await end()).toBe('a2 a3');
+  expect(await end()).toBe('a3');
+  for (const name of ['a4', 'a5']) void begin('a', name);
+  expect(await names()).toBe('a3 a4');
+  expect([await end(), await end(), await end()]).toEqual(['a4 a5', 'a5', '']);
+});
+
+it('there are no more places in all, however often one was passed on', async () => {
+  const { begin, names, end } = setUp({ total: 2, perAddress: 1 });
+  for (const address of ['a', 'b', 'c', 'd', 'e', 'f']) void begin(address);
+  expect(await names()).toBe('a b');
+  expect([await end(), await end(), await end()]).toEqual(['b c', 'c d', 'd e']);
+  for (const address of ['g', 'h']) void begin(address);
+  expect(await names()).toBe('d e');
+  expect([await end(), await end(), await end(), await end(), await end()]).toEqual(['e f', 'f g', 'g h', 'h', '']);
+});
+
 it('a place that becomes free goes to the address with the fewest, in turn among equals', async () => {
   const { begin, names, end } = setUp({ total: 3, perAddress: 3 });
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void begin('a', name);

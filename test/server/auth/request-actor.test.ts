@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ALL_SCOPES, NO_SCOPES } from '../../../engine/index.js';
 import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
-import { actorOf, localActor } from '../../../server/auth/request-actor.js';
+import { actorOf, actorWithoutCredential, localActor } from '../../../server/auth/request-actor.js';
 
 const identity = { provider: 'orcid', subject: 'ada' };
 
@@ -21,6 +21,15 @@ describe('a RequestActor', () => {
     const fields = { id: 'ada', identities: [], restrictions: null, credentialFingerprint: 'f' };
     expect(actorOf('key', { ...fields, scopes: null }).credentialScopes).toBe(ALL_SCOPES);
     expect(actorOf('key', { ...fields, scopes: NO_SCOPES }).credentialScopes).toBe(0);
+  });
+
+  it('may ask about others only where its credential says so', () => {
+    const fields = { id: 'ada', identities: [identity], scopes: null, restrictions: null, credentialFingerprint: 'f' };
+    const may = [{ ...fields, mayAsk: true }, { ...fields, mayAsk: false }, fields].map(
+      (holder) => actorOf('key', holder).mayAsk,
+    );
+    expect(may).toEqual([true, false, false]);
+    expect([actorWithoutCredential(identity).mayAsk, localActor('f').mayAsk]).toEqual([false, false]);
   });
 
   it('of local mode is frozen and unrestricted', () => {
