@@ -9,13 +9,18 @@ import { until } from '../../support/until.js';
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)];
 const said: string[] = [];
-const line = (_fields: object, message: string): void => void said.push(message);
+const fields: object[] = [];
+const line = (about: object, message: string): void => {
+  said.push(message);
+  fields.push(about);
+};
 const log = { info: line, warn: line, error: line };
 let path: string;
 let open: Revocations;
 
 beforeEach(async () => {
   said.length = 0;
+  fields.length = 0;
   path = join(await makeFolder({ 'revoked.txt': `# lost laptop\n${A} # ana's\n\n` }), 'revoked.txt');
   open = await watchRevocations(path, log);
 });
@@ -41,6 +46,20 @@ test('it is read again when it changes, in both directions', async () => {
   await writeFile(path, B);
   await open.pollNow();
   expect(open.has(B)).toBe(true);
+  // The file is the same one, and as large.
+  await writeFile(path, A);
+  await open.pollNow();
+  expect([open.has(A), open.has(B)]).toEqual([true, false]);
+  expect(said).toEqual(Array.from({ length: 4 }, () => 'the list of revoked credentials was read again'));
+  expect(fields).toEqual([2, 0, 1, 1].map((revoked) => ({ path, revoked })));
+  await open.pollNow();
+  await open.pollNow();
+  expect(said).toHaveLength(4);
+});
+
+test('it may have been written on Windows, with comments', async () => {
+  await replace(`# lost laptop\r\n${A} # ana's\r\n\r\n\u2028# a\u2028b\r\n${B}#\r\n`);
+  expect([open.has(A), open.has(B)]).toEqual([true, true]);
 });
 
 test('what could not be read for a moment is read again, though the file has not changed since', async () => {
@@ -52,6 +71,7 @@ test('what could not be read for a moment is read again, though the file has not
   );
   await replace(B);
   expect([open.has(A), open.has(B)]).toEqual([true, false]);
+  expect(fields).toMatchObject([{ path, reason: 'cannot be read (EMFILE)' }]);
   await open.pollNow();
   expect([open.has(A), open.has(B)]).toEqual([false, true]);
   read.restore();
@@ -75,8 +95,13 @@ test.each<[string, (() => Promise<void>) | string]>([
   await open.pollNow();
   expect([open.has(A), open.has(B)]).toEqual([true, false]);
   expect(said).toEqual(['the list of revoked credentials cannot be read; the last one stays in force']);
+  expect(fields).toEqual([{ path, reason: expect.stringMatching(/\w/), error: expect.any(Error) }]);
   await replace(B);
   expect([open.has(A), open.has(B)]).toEqual([false, true]);
+  // It is another damage, and is reported.
+  await replace('ana');
+  expect(said.filter((message) => message.includes('cannot be read'))).toHaveLength(2);
+  expect(fields.at(-1)).toMatchObject({ path, reason: 'has no fingerprint in line 1' });
 });
 
 test('C29 the gateway does not start without its list', async () => {
