@@ -64,11 +64,12 @@ describe('the page on the admin listener', () => {
     page = await browser.context.newPage();
     await page.setViewportSize({ width: 1400, height: 900 });
     faults = faultsOf(page, (url) => url.startsWith(gateway.url));
-    await fetch(`${gateway.served.ready['url'] as string}/api/v1/query`, {
+    const answer = await fetch(`${gateway.served.ready['url'] as string}/api/v1/query`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${gateway.dataKey}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ family: 'resource', namespace: '/beamlines/amx' }),
     });
+    await answer.arrayBuffer();
   }, 60_000);
 
   afterAll(async () => {
@@ -340,5 +341,6 @@ test('a gateway serves no console unless its settings say so', async () => {
   const open = await openGateway({ admin: true });
   const answer = await fetch(`http://127.0.0.1:${String(open.admin?.port)}/console`);
   expect(answer.status).toBe(404);
+  await answer.arrayBuffer();
   await open.dispose();
 });

@@ -61,11 +61,12 @@ const MOST_TABS = 80;
     page = await browser.context.newPage();
     page.setDefaultTimeout(20_000);
     // An event that the policy decided.
-    await fetch(`${String(gateway.served.ready['url'])}/api/v1/query`, {
+    const answer = await fetch(`${String(gateway.served.ready['url'])}/api/v1/query`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${gateway.dataKey}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ family: 'resource', namespace: '/beamlines/amx' }),
     });
+    await answer.arrayBuffer();
     await page.goto(`${gateway.url}/console`);
     await type(/Admin key/, gateway.adminKey);
     await press('Enter');

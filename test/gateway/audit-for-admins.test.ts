@@ -29,11 +29,12 @@ beforeAll(async () => {
     ['process-run', '/beamlines/amx'],
     ['resource', '/labs/detector'],
   ]) {
-    await fetch(`${String(gateway.served.ready['url'])}/api/v1/query`, {
+    const answer = await fetch(`${String(gateway.served.ready['url'])}/api/v1/query`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${gateway.dataKey}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ family, namespace }),
     });
+    await answer.arrayBuffer();
   }
   // Events of queries are on the disk within 100 ms.
   while ((await told<Found>('/admin/v1/audit/events?actor=ines')).body.found < 4)
