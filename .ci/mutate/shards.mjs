@@ -35,6 +35,7 @@ export const SHARDS = {
       'server/auth/key-text',
       'server/auth/request-actor',
       'server/auth/token-claims',
+      'server/auth/claims-at-their-limits',
       'server/auth/revocations',
       'server/auth/signed-tokens',
       'server/auth/issuer-keys',
