@@ -1,4 +1,5 @@
 // Places for questions to others: bounded in all and for each address, and nobody is kept waiting by the many of another.
+import { mock } from 'node:test';
 import { expect, it } from '@jest/globals';
 import { makePlaces } from '../../../server/auth/places.js';
 
@@ -73,6 +74,22 @@ it('who finds no place in time has done nothing, and takes none from those after
   expect(await end()).toBe('');
   void begin('c');
   expect(await names()).toBe('c');
+});
+
+it('who gives up takes nobody of the same address along', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const { begin, end } = setUp({ total: 1, perAddress: 1, patience: 20 });
+    void begin('b');
+    const first = begin('a', 'a1');
+    mock.timers.tick(10);
+    void begin('a', 'a2');
+    mock.timers.tick(10);
+    expect(await first).toBe('nothing');
+    expect(await end()).toBe('a2');
+  } finally {
+    mock.timers.reset();
+  }
 });
 
 it('a place is free again after work that fails', async () => {
