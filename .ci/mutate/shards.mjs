@@ -31,6 +31,7 @@ export const SHARDS = {
       'server/auth/compact-token',
       'server/auth/admin-actor',
       'server/auth/anonymous',
+      'server/auth/local-authenticator',
       'server/auth/places',
       'server/auth/key-text',
       'server/auth/request-actor',

@@ -21,6 +21,7 @@ const WANTED: readonly (readonly [name: string, names: string])[] = [
   ['importer', 'URI:spiffe://example.org/importer,email:importer@example.org,DNS:importer.example.org'],
   ['two', 'URI:spiffe://example.org/a,URI:spiffe://example.org/b,email:a@example.org,email:b@example.org'],
   ['none', 'DNS:importer.example.org'],
+  ['long', `URI:spiffe://example.org/${'a'.repeat(256)}`],
   // A section of its own, so that a value may hold commas.
   [
     'hostile',
@@ -86,6 +87,40 @@ describe('a certificate', () => {
     ['none', 'san:email'],
   ])('%s has not one name at %s', async (name, subjectFrom) => {
     expect(await refusalOf(name, subjectFrom)).toBe(`the certificate does not have exactly one name at ${subjectFrom}`);
+  });
+
+  it('is nobody by a name that no policy can name', async () => {
+    expect(await refusalOf('long', 'san:uri')).toBe('the name at san:uri is not a subject');
+  });
+
+  it('is counted by what is wrong with it', async () => {
+    const { validFrom, validTo } = certificates.get('importer') ?? { validFrom: '', validTo: '' };
+    const asked = [
+      ['importer', 'san:uri', instantOf(Date.parse(validFrom) - 1)],
+      ['importer', 'san:uri', instantOf(Date.parse(validTo))],
+      ['authority', 'subject:cn', now],
+      ['two', 'san:uri', now],
+      ['long', 'san:uri', now],
+    ] as const;
+    const faults = asked.map(async ([name, from, at]) => {
+      const error: unknown = await actorOf(name, from, at).catch((reason: unknown) => reason);
+      return error instanceof ApiProblem ? error.detail.fault : error;
+    });
+    expect(await Promise.all(faults)).toEqual(['expired', 'expired', 'unusable', 'unusable', 'unusable']);
+  });
+
+  it('is proven by the connection, and its settings have no issuer who could be away', async () => {
+    const authenticator = makeCertificateAuthenticator({ provider: 'ca', subjectFrom: 'san:uri' }, { fingerprint });
+    expect(authenticator.credentialOf(evidenceOf('importer'))?.isUnproven).toBe(false);
+    const [issuer, ...more] = authenticator.issuers;
+    expect([authenticator.name, issuer?.setting, issuer?.provider, more]).toEqual([
+      'mtls',
+      'authentication.mtls',
+      'ca',
+      [],
+    ]);
+    expect([await issuer?.prepare(), issuer?.trouble()]).toEqual([null, null]);
+    await authenticator.close();
   });
 
   it('is not who a name within another name says', async () => {
