@@ -34,6 +34,7 @@ export const SHARDS = {
       'server/auth/local-authenticator',
       'server/auth/places',
       'server/auth/key-text',
+      'server/auth/new-key',
       'server/auth/request-actor',
       'server/auth/token-claims',
       'server/auth/claims-at-their-limits',

@@ -1,7 +1,10 @@
 // The client's certificate as a credential: one name at one place, for as long as the certificate is valid, and nothing else.
 import { beforeAll, describe, expect, it, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type Instant, instantOf, carriedNames, unrestrictedPolicy } from '../../../engine/index.js';
 import type { Evidence } from '../../../server/auth/authenticator.js';
 import { makeCertificateAuthenticator, type SubjectFrom } from '../../../server/auth/certificate-authenticator.js';
@@ -38,6 +41,12 @@ beforeAll(async () => {
     certificates.set(name, new X509Certificate(readFileSync(certFile)));
   }
   now = instantOf(Date.now());
+  const [keyFile, certFile] = [join(folder, 'nameless.key'), join(folder, 'nameless.crt')];
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/O=nobody'],
+    ...['-addext', 'basicConstraints=critical,CA:FALSE', '-keyout', keyFile, '-out', certFile],
+  ]);
+  certificates.set('nameless', new X509Certificate(readFileSync(certFile)));
   certificates.set('authority', new X509Certificate(readFileSync(authority.certFile)));
 });
 
@@ -85,6 +94,9 @@ describe('a certificate', () => {
     ['two', 'san:email'],
     ['none', 'san:uri'],
     ['none', 'san:email'],
+    ['nameless', 'san:uri'],
+    ['nameless', 'san:email'],
+    ['nameless', 'subject:cn'],
   ])('%s has not one name at %s', async (name, subjectFrom) => {
     expect(await refusalOf(name, subjectFrom)).toBe(`the certificate does not have exactly one name at ${subjectFrom}`);
   });
@@ -141,7 +153,10 @@ describe('a certificate', () => {
     expect(await refusalOf('authority', 'subject:cn')).toBe('the certificate of an authority');
   });
 
-  it('D12 has a fingerprint of its own', async () => {
+  it('D12 has a fingerprint of its own, by its issuer and its number', async () => {
+    const { issuer, serialNumber } = certificates.get('two') ?? { issuer: '', serialNumber: '' };
+    const named = fingerprint('certificate', JSON.stringify([issuer, serialNumber]));
+    expect((await actorOf('two', 'subject:cn')).credentialFingerprint).toBe(named);
     const prints = await Promise.all(
       ['importer', 'two', 'none', 'importer'].map(
         async (name) => (await actorOf(name, 'subject:cn')).credentialFingerprint,
