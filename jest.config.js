@@ -2,11 +2,11 @@
 // ships.
 import { availableParallelism, totalmem } from 'node:os';
 
-/** Bytes that a worker may take, with the processes and stores that its tests start. */
+/** Bytes for a worker and the processes and stores that its tests start: more than twice what one of eight was seen to take. */
 const WORKER = 2.5e9;
 
 // One more than there are cores, because half of its time a test file waits, for processes, stores and intervals. With more than that,
-// tests of time fail beside other programs; with more than eight, the one PostgreSQL of a run has too few connections.
+// tests of time fail beside other programs. More than eight, which share the one PostgreSQL of a run, were not tried.
 function workers() {
   return Math.max(2, Math.min(availableParallelism() + 1, Math.floor(totalmem() / WORKER), 8));
 }

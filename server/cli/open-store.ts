@@ -134,6 +134,8 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
         return { db, isLate: since !== null };
       } catch (error) {
         if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
+        // A new process mends that, and waiting does not.
+        if (error.code === 'store.replaced') throw error;
         endProbes ??= await answerProbes();
         const { code, message: reason } = error;
         if (since === null) log.warn({ code, reason }, 'the store cannot be reached yet: waiting for it');
@@ -181,7 +183,7 @@ export async function storeFailure(error: unknown, next: string | null = null): 
 }
 
 /** What mends itself, so that a supervisor may try again. */
-const TRANSIENT = ['unreachable', 'connections', 'busy', 'timeout', 'silent', 'failed', 'locked'].map(
+const TRANSIENT = ['unreachable', 'connections', 'busy', 'timeout', 'silent', 'failed', 'locked', 'replaced'].map(
   (name) => `store.${name}`,
 );
 

@@ -12,6 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { storeFailure } from '../../server/cli/open-store.js';
+import { StoreError } from '../../server/db/failures.js';
 import { readLock } from '../../server/lib/owner-lock.js';
 import { call } from '../support/gateway.js';
 import { fromRoot } from '../support/root.js';
@@ -64,15 +66,21 @@ it('does not open the embedded store again with the code of the other version, w
   if (held.kind !== 'held') throw new Error('the gateway owns its store');
   rmSync(held.record.socketDir, { recursive: true });
   await until(() => served.stderr().includes(`version 99.0.0 was installed over version ${version}, which still runs`));
+  expect(served.stderr()).toContain('"code":"store.replaced"');
   expect(await ready()).toBe(503);
   // Another process owns it meanwhile.
   const other = await runCli(['keys', 'list', '--data-dir', dataDir]);
-  expect([other.status, other.stderr]).toEqual([0, expect.any(String)]);
+  expect([other.status, other.stdout]).toEqual([0, expect.stringContaining('no keys')]);
   stateVersion(at, version);
   await until(async () => (await ready()) === 200, 'the store to be back');
   served.child.kill('SIGTERM');
   expect(await served.ended).toBe(0);
 }, 60_000);
+
+it('is mended by a new process, which a supervisor may start', async () => {
+  const failure = await storeFailure(new StoreError('store.replaced', 'another version'));
+  expect(failure).toMatchObject({ status: 10, code: 'store.replaced' });
+});
 
 it('answers what it has not needed before, and starts no thread of the other version', async () => {
   const [{ at, loaded }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
