@@ -10,7 +10,7 @@ import {
   validityOf,
 } from '../../../server/auth/token-claims.js';
 import { KEY_LIMITS, TOKEN_LIMITS } from '../../../server/limits/credentials.js';
-import { ApiProblem } from '../../../server/problem.js';
+import { refusedCredential } from '../../support/refused-credential.js';
 
 const claims = (fields: Readonly<Record<string, unknown>>): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(fields));
@@ -23,17 +23,6 @@ const NONE: ClaimNames = {
   restrictionsClaim: null,
 };
 
-/** Fault and reason of what is thrown. */
-function refusal(act: () => unknown): unknown {
-  try {
-    act();
-  } catch (error) {
-    if (!(error instanceof ApiProblem) || error.code !== 'auth.invalid') throw error;
-    return [error.detail.fault, error.detail.reason];
-  }
-  return null;
-}
-
 const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `g${String(i)}`);
 const holder = (names: Partial<ClaimNames>, more: Readonly<Record<string, unknown>>) =>
   holderOf(claims({ sub: 'alice', ...more }), { ...NONE, ...names });
@@ -43,19 +32,19 @@ describe('a holder', () => {
     const all = { scope: 'resource:read', groups: ['staff'], ns: ['/labs'], null: ['staff'] };
     const alice = { provider: 'orcid', subject: 'alice' };
     expect(holder({}, all)).toEqual({ id: 'orcid:alice', identities: [alice], scopes: null, restrictions: null });
-    expect(refusal(() => holder({}, { sub: 7 }))).toEqual(['unusable', '`sub` is not a subject']);
+    expect(refusedCredential(() => holder({}, { sub: 7 }))).toEqual(['unusable', '`sub` is not a subject']);
   });
 
   it('has as many groups and restrictions as the limits allow, and no more', () => {
     const { groups } = TOKEN_LIMITS;
     const { restrictions } = KEY_LIMITS;
     expect(holder({ groupsClaim: 'g' }, { g: texts(groups) }).identities).toHaveLength(groups + 1);
-    expect(refusal(() => holder({ groupsClaim: 'g' }, { g: texts(groups + 1) }))).toEqual([
+    expect(refusedCredential(() => holder({ groupsClaim: 'g' }, { g: texts(groups + 1) }))).toEqual([
       'unusable',
       'the groups claim has more than 1000 groups',
     ]);
     expect(holder({ restrictionsClaim: 'n' }, { n: texts(restrictions) }).restrictions).toHaveLength(restrictions);
-    expect(refusal(() => holder({ restrictionsClaim: 'n' }, { n: texts(restrictions + 1) }))).toEqual([
+    expect(refusedCredential(() => holder({ restrictionsClaim: 'n' }, { n: texts(restrictions + 1) }))).toEqual([
       'unusable',
       'the restrictions claim is missing, not a list, or too long',
     ]);
@@ -81,7 +70,7 @@ describe('a holder', () => {
     [{ restrictionsClaim: 'c' }, '/labs', 'the restrictions claim is missing, not a list, or too long'],
     [{ restrictionsClaim: 'c' }, ['/La bs'], 'the restrictions claim has an entry that is not a namespace'],
   ])('is refused: %j %j', (names, value, reason) => {
-    expect(refusal(() => holder(names, { c: value }))).toEqual(['unusable', reason]);
+    expect(refusedCredential(() => holder(names, { c: value }))).toEqual(['unusable', reason]);
   });
 });
 
@@ -92,7 +81,10 @@ describe('times', () => {
   it('are seconds from 1970 to the year 9999', () => {
     expect([timeOf(claims({ iat: 0 }), 'iat'), timeOf(claims({ exp: LAST }), 'exp')]).toEqual([0, LAST * 1000]);
     for (const iat of [undefined, null, '0', -1, LAST + 1, NaN, Infinity])
-      expect(refusal(() => timeOf(claims({ iat }), 'iat'))).toEqual(['unusable', '`iat` is missing or not a time']);
+      expect(refusedCredential(() => timeOf(claims({ iat }), 'iat'))).toEqual([
+        'unusable',
+        '`iat` is missing or not a time',
+      ]);
   });
 
   it('are those in which a token is valid, with the tolerance on both sides, and no longer than its greatest age', () => {
@@ -103,8 +95,8 @@ describe('times', () => {
     expect(of({ iat: 1000, exp: 9000 })).toEqual({ from: 970_000, until: 4_630_000 });
     expect(of({ iat: 1000, exp: 1000.5 }).until).toBe(1_030_500);
     for (const exp of [1000, 999])
-      expect(refusal(() => of({ iat: 1000, exp }))).toEqual(['unusable', 'it ends before it was issued']);
-    expect(refusal(() => of({ iat: 1000, exp: 1600, nbf: null }))).toEqual([
+      expect(refusedCredential(() => of({ iat: 1000, exp }))).toEqual(['unusable', 'it ends before it was issued']);
+    expect(refusedCredential(() => of({ iat: 1000, exp: 1600, nbf: null }))).toEqual([
       'unusable',
       '`nbf` is missing or not a time',
     ]);
@@ -130,7 +122,7 @@ describe('a proof that a token asks for', () => {
     [{ 'x5t#S256': 'print', jkt: 'key' }],
     [{ jkt: 'key', 'x5t#S256': 'print' }],
   ])('is refused where it is %j', (cnf) => {
-    expect(refusal(() => boundCertificate(claims({ cnf })))).toEqual([
+    expect(refusedCredential(() => boundCertificate(claims({ cnf })))).toEqual([
       'misdirected',
       'bound to a proof that is not supported',
     ]);
@@ -140,7 +132,7 @@ describe('a proof that a token asks for', () => {
 test('audiences are one string, or a list of strings', () => {
   expect([audiencesOf(claims({ aud: 'a' })), audiencesOf(claims({ aud: ['a', 'b'] }))]).toEqual([['a'], ['a', 'b']]);
   for (const aud of [undefined, null, [], 7, ['a', 7], [7, 'a'], { a: 1 }])
-    expect(refusal(() => audiencesOf(claims({ aud })))).toEqual([
+    expect(refusedCredential(() => audiencesOf(claims({ aud })))).toEqual([
       'unusable',
       '`aud` is missing, or neither a string nor a list of strings',
     ]);

@@ -3,7 +3,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { isCompact, readCompactToken, refuseOtherSpelling } from '../../../server/auth/compact-token.js';
 import { TOKEN_LIMITS } from '../../../server/limits/credentials.js';
-import { ApiProblem } from '../../../server/problem.js';
+import { refusedCredential } from '../../support/refused-credential.js';
 
 const part = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
@@ -11,17 +11,6 @@ const part = (value: unknown): string =>
 const HEADER = { alg: 'ES256', kid: 'k1' };
 const PAYLOAD = part({ sub: 'alice' });
 const token = (header: unknown, payload = PAYLOAD): string => `${part(header)}.${payload}.c2ln`;
-
-/** Code, fault and reason of what is thrown. */
-function refusal(act: () => unknown): unknown {
-  try {
-    act();
-  } catch (error) {
-    if (!(error instanceof ApiProblem)) throw error;
-    return [error.code, error.detail.fault, error.detail.reason];
-  }
-  return null;
-}
 
 function nested(depth: number): unknown {
   return depth === 0 ? 1 : { a: nested(depth - 1) };
@@ -52,9 +41,9 @@ describe('the form', () => {
     ['something without parts', 'a b=', false],
     ['something that begins with a dot', '.b=.c', false],
   ])('%s', (_, text, isRefused) => {
-    const otherwise = ['auth.invalid', 'unreadable', 'not a token in its only spelling'];
+    const otherwise = ['unreadable', 'not a token in its only spelling'];
     expect(
-      refusal(() => {
+      refusedCredential(() => {
         refuseOtherSpelling(text);
       }),
     ).toEqual(isRefused ? otherwise : null);
@@ -73,8 +62,7 @@ describe('what a token says', () => {
   it('is as deep as the limit, and no deeper', () => {
     const { jsonDepth } = TOKEN_LIMITS;
     expect(readCompactToken(token(HEADER, part(nested(jsonDepth)))).payload).toBe(part(nested(jsonDepth)));
-    expect(refusal(() => readCompactToken(token(HEADER, part(nested(jsonDepth + 1)))))).toEqual([
-      'auth.invalid',
+    expect(refusedCredential(() => readCompactToken(token(HEADER, part(nested(jsonDepth + 1)))))).toEqual([
       'unreadable',
       'the payload is not strict JSON',
     ]);
@@ -112,7 +100,7 @@ describe('what a token says', () => {
     [token({ ...HEADER, typ: null }), 'unusable', 'the header has no usable `typ`'],
     [token({ ...HEADER, typ: ['JWT'] }), 'unusable', 'the header has no usable `typ`'],
   ])('is refused: %s', (text, fault, reason) => {
-    expect(refusal(() => readCompactToken(text))).toEqual(['auth.invalid', fault, reason]);
+    expect(refusedCredential(() => readCompactToken(text))).toEqual([fault, reason]);
   });
 
   it('may have a key id of 256 characters', () => {
