@@ -18,9 +18,20 @@ import type { PolicyGrant, PolicyMember, PolicySet, Principal } from '../../../e
 
 /** `/labs/optics` is at or below `/labs`; `/labs2` is not. */
 export function isAtOrBelow(path: string, above: string): boolean {
-  const want = above.split('/').filter((segment) => segment !== '');
-  const have = path.split('/').filter((segment) => segment !== '');
-  return want.every((segment, index) => have[index] === segment);
+  const have = segmentsOf(path);
+  return segmentsOf(above).every((segment, index) => have[index] === segment);
+}
+
+const split = new Map<string, readonly string[]>();
+
+/** Kept: brute force asks for the same few paths millions of times. */
+function segmentsOf(path: string): readonly string[] {
+  let segments = split.get(path);
+  if (segments === undefined) {
+    segments = path.split('/').filter((segment) => segment !== '');
+    split.set(path, segments);
+  }
+  return segments;
 }
 
 function isOne(a: Identity, b: Identity): boolean {
