@@ -23,7 +23,7 @@ $(STAMP): package.json package-lock.json .npmrc | node
 
 build: setup ## compile everything to dist/
 	$(BIN)/tsc -b
-	node server/console/build.mjs
+	node server/console/build.mjs && node server/cli/bundle.mjs
 	@$(MAKE) -s dist/declarations.tsbuildinfo
 
 # The JavaScript has no comments, a seventh of the package; these declarations have theirs, which editors show.
@@ -33,6 +33,7 @@ dist/declarations.tsbuildinfo: tsconfig.declarations.json $(shell find engine se
 
 run: setup ## the whole product with demo data: compile, store, load, keys, serve (ARGS="--listen 127.0.0.1:9000")
 	@$(BIN)/tsc -b engine server
+	@node server/cli/bundle.mjs
 	@node fixtures/demo/run.mjs $(ARGS)
 
 test: build ## the whole suite (ARGS=pattern for a part of it)
@@ -114,9 +115,9 @@ dead: setup ## unused files, exports and dependencies, also what tests alone use
 	$(BIN)/knip && $(BIN)/knip --production
 
 docs: build ## write what is generated: the pages of diagnostic codes, what commands print, the editor schemas
-	node dist/server/cli/main.js codes --format markdown > engine/docs/diagnostics.md
-	node fixtures/examples/write.mjs && node dist/server/cli/main.js config example > server/docs/bailiwick.example.yaml
-	for kind in policy sections; do node dist/server/cli/main.js schema $$kind > policies/.schema/$$kind.json; done
+	node dist/server/bin/bailiwick.js codes --format markdown > engine/docs/diagnostics.md
+	node fixtures/examples/write.mjs && node dist/server/bin/bailiwick.js config example > server/docs/bailiwick.example.yaml
+	for kind in policy sections; do node dist/server/bin/bailiwick.js schema $$kind > policies/.schema/$$kind.json; done
 
 docs-check: build ## refuse what `make docs` would change
 	$(JEST) docs.test

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { generatePolicy } from '../bench/policies/generate.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const CLI = join(ROOT, 'dist/server/cli/main.js');
+const CLI = join(ROOT, 'dist/server/bin/bailiwick.js');
 const ahead = (days) => `--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()%2B${days * 86_400_000}`;
 
 /** One way to compile: how the copy is made, and where and in what environment the compiler runs. */

@@ -134,8 +134,8 @@ test('docs/serving.md finds the process of a gateway, however it was started', (
   const [, pattern = '-'] = /pgrep -of '(.*)'/.exec(page('serving.md')) ?? [];
   for (const line of [
     '/usr/bin/bailiwick serve --policy p',
-    'node /x/dist/server/cli/main.js serve',
-    'node dist/server/cli/main.js serve',
+    'node /x/dist/server/bin/bailiwick.js serve',
+    'node dist/server/bin/bailiwick.js serve',
   ])
     expect(line).toMatch(new RegExp(pattern));
   for (const line of ['vim serve', 'bailiwick status']) expect(line).not.toMatch(new RegExp(pattern));

@@ -133,7 +133,7 @@ it('compares a policy that is the root of its repository', async () => {
   await git(cwd, 'commit', '--quiet', '--message', 'a policy');
   const grant = '  - { id: o, identity: "orcid:0000-0000-4181-2064", namespace: /labs, scopes: [resource:read] }\n';
   await writeFile(join(cwd, 'optics.yaml'), `grants:\n${grant}`);
-  const command = `${process.execPath} ${fromRoot('dist/server/cli/main.js')}`;
+  const command = `${process.execPath} ${fromRoot('dist/server/bin/bailiwick.js')}`;
   const env = { ...process.env, POLICY_FOLDER: '.', POLICY_BASE: 'main', POLICY_COMMAND: command };
   const ran = (gates: string): Promise<{ readonly stdout: string }> =>
     promisify(execFile)('sh', [fromRoot('deploy/ci/policy.sh')], { cwd, env: { ...env, POLICY_GATES: gates } });

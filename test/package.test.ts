@@ -41,8 +41,8 @@ async function install(name: string, dependencies: readonly string[]): Promise<s
   mkdirSync(join(modules, 'bailiwick'), { recursive: true });
   await run('tar', ['-xzf', join(folder, packed.filename), '--strip-components=1', '-C', join(modules, 'bailiwick')]);
   mkdirSync(join(modules, '.bin'));
-  symlinkSync('../bailiwick/dist/server/cli/main.js', join(modules, '.bin', 'bailiwick'));
-  await run('chmod', ['755', join(modules, 'bailiwick/dist/server/cli/main.js')]);
+  symlinkSync('../bailiwick/dist/server/bin/bailiwick.js', join(modules, '.bin', 'bailiwick'));
+  await run('chmod', ['755', join(modules, 'bailiwick/dist/server/bin/bailiwick.js')]);
   for (const dependency of dependencies) {
     mkdirSync(dirname(join(modules, dependency)), { recursive: true });
     symlinkSync(fromRoot(`node_modules/${dependency}`), join(modules, dependency));
@@ -57,11 +57,11 @@ test('is less than 2 MB, a fifth of it the pages, with everything that runs and 
   expect(packed.size).toBeLessThan(2_000_000);
   const paths = packed.files.map(({ path }) => path);
   const KNOWN =
-    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/(?!console\/).*\.js|dist\/server\/console\/\w+\.html|dist\/server\/(?:(?:api|client|sql)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|docs\/examples\/.*\.(?:yaml|mjs)|engine\/docs\/.*\.md|server\/docs\/.*\.(?:yaml|py)|(?:bench|engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
+    /^(?:dist\/engine\/.*\.(?:js|d\.ts)|dist\/server\/(?:bin|sql)\/[\w-]+\.js|dist\/server\/console\/\w+\.html|dist\/server\/(?:(?:api|client|sql)\/[a-z-]+|problem)\.d\.ts|deploy\/[a-z]+\/[\w.]+|docs\/.*\.md|docs\/examples\/.*\.(?:yaml|mjs)|engine\/docs\/.*\.md|server\/docs\/.*\.(?:yaml|py)|(?:bench|engine|server(?:\/query)?)\/README\.md|policies\/.*|[A-Z]+(?:\.md)?|package\.json)$/;
   expect(paths.filter((path) => !KNOWN.test(path))).toEqual([]);
   for (const path of [
     'dist/server/console/playground.html',
-    'dist/server/cli/main.js',
+    'dist/server/bin/bailiwick.js',
     'policies/.schema/policy.json',
     'LICENSE',
     'docs/language.md',

@@ -7,7 +7,7 @@ import { PEOPLE } from '../../fixtures/demo/people.mjs';
 import { ask, freePort } from './processes.mjs';
 
 export const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const CLI = fromRoot('dist/server/cli/main.js');
+const CLI = fromRoot('dist/server/bin/bailiwick.js');
 
 /** A verb of the command line to its end, with the object that it printed. */
 export async function verb({ processes }, name, args) {

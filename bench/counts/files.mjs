@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const CLI = join(ROOT, 'dist/server/cli/main.js');
+const CLI = join(ROOT, 'dist/server/bin/bailiwick.js');
 const FOLDERS = ['engine', 'server', 'bench'];
 const STARTS = { version: ['version'], check: ['check', 'policies'], 'help of serve': ['serve', '--help'] };
 

@@ -11,7 +11,7 @@ import { generatePolicy } from './generate.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const CLI = join(ROOT, 'dist/server/cli/main.js');
+const CLI = join(ROOT, 'dist/server/bin/bailiwick.js');
 const EDITS = 10;
 /** Bytes: lint finds thousands of redundant grants in a million, and `check` prints each. */
 const MOST_OUTPUT = 2 ** 29;

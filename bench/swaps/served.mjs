@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-const CLI = fileURLToPath(new URL('../../dist/server/cli/main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/server/bin/bailiwick.js', import.meta.url));
 const HOOK = fileURLToPath(new URL('hook.mjs', import.meta.url));
 const BARE = fileURLToPath(new URL('bare.mjs', import.meta.url));
 

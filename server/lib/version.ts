@@ -1,7 +1,8 @@
 // The version of the program, from package.json, and what tells two builds of one version apart.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The version that runs, whatever is installed in its place later. */
 export function programVersion(): string {
@@ -34,6 +35,12 @@ function readAgain(): string {
   } catch (cause) {
     throw new Error(`version ${RUNNING} still runs, but its files are gone: install it again`, { cause });
   }
+}
+
+/** The folder of the engine that runs: that of the whole program where it is bundled (cli/bundle.mjs). */
+export function engineFolder(): string {
+  const own = fileURLToPath(new URL('.', import.meta.url));
+  return basename(own) === 'bin' ? own : join(own, '../../engine');
 }
 
 /** A digest of the compiled code in a folder: 16 hex digits. */

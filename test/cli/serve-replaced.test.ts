@@ -58,7 +58,7 @@ function stateVersion(at: string, version: string): string {
 
 it('does not open the embedded store again with the code of the other version, which may do so', async () => {
   const [{ at }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
-  const served = await startServingFrom(join(at, 'dist/server/cli/main.js'), dataDir, 'serve', '--policy', policy);
+  const served = await startServingFrom(join(at, 'dist/server/bin/bailiwick.js'), dataDir, 'serve', '--policy', policy);
   const ready = async (): Promise<number> => (await call(served.port, { method: 'GET', path: '/readyz' })).status;
   expect(await ready()).toBe(200);
   const version = stateVersion(at, '99.0.0');
@@ -84,7 +84,7 @@ it('is mended by a new process, which a supervisor may start', async () => {
 
 it('answers what it has not needed before, and starts no thread of the other version', async () => {
   const [{ at, loaded }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
-  const served = await startServingFrom(join(at, 'dist/server/cli/main.js'), dataDir, 'serve', '--policy', policy);
+  const served = await startServingFrom(join(at, 'dist/server/bin/bailiwick.js'), dataDir, 'serve', '--policy', policy);
   const made = await runCli(['keys', 'create', '--actor', 'ada', '--identity', 'orcid:ada', '--data-dir', dataDir]);
   const key = made.stdout.trim();
   await call(served.port, { method: 'PUT', path: '/api/v1/namespaces/a', key, body: {} });

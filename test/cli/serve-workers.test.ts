@@ -303,7 +303,7 @@ it('tries again where the system gives it no process for a worker, and serves by
 });
 
 it('does not start where a worker cannot, and says why', async () => {
-  const dies = 'if (process.argv[1].endsWith("/workers/worker.js")) process.exit(7);\n';
+  const dies = 'if (process.argv[1].endsWith("/bin/worker.js")) process.exit(7);\n';
   const [folder, hook] = [await makeFolder(POLICY), await makeFolder({ 'dies.mjs': dies })];
   const ran = await spawnCli(
     [

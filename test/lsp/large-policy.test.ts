@@ -37,7 +37,7 @@ describe('the language server with 100,000 grants', () => {
     folder = join(await makeFolder(), 'large');
     await promisify(execFile)(process.execPath, [fromRoot('bench/policies/generate.mjs'), folder]);
     text = await readFile(join(folder, FILE), 'utf8');
-    server = spawn(process.execPath, [fromRoot('dist/server/cli/main.js'), 'lsp', '--stdio']);
+    server = spawn(process.execPath, [fromRoot('dist/server/bin/bailiwick.js'), 'lsp', '--stdio']);
     client = createProtocolConnection(new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin));
     client.onNotification('textDocument/publishDiagnostics', ({ uri, diagnostics }: PublishDiagnosticsParams) => {
       shown.set(uri, diagnostics);

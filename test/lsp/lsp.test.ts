@@ -34,7 +34,7 @@ const textOf = (file: string): Promise<string> => readFile(join(folder, file), '
 beforeAll(async () => {
   folder = join(await makeFolder(), 'a+b@c (policies)');
   await cp(fromRoot('policies'), folder, { recursive: true });
-  server = spawn(process.execPath, [fromRoot('dist/server/cli/main.js'), 'lsp', '--stdio']);
+  server = spawn(process.execPath, [fromRoot('dist/server/bin/bailiwick.js'), 'lsp', '--stdio']);
   client = createProtocolConnection(new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin));
   client.onNotification('textDocument/publishDiagnostics', ({ uri, diagnostics }: PublishDiagnosticsParams) => {
     found.set(decodeURIComponent(uri), diagnostics);

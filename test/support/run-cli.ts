@@ -17,7 +17,7 @@ export interface CliOptions {
   readonly stdin?: string | Uint8Array;
 }
 
-export const CLI = fromRoot('dist/server/cli/main.js');
+export const CLI = fromRoot('dist/server/bin/bailiwick.js');
 
 /**
  * Flags of Node.js for a process that ends soon: optimizing the embedded store's engine would take it longer than what is

@@ -109,7 +109,7 @@ function dropUnfinished(dataDir: string): void {
 const SMALL = ['--liftoff-only', '--wasm-num-compilation-tasks=1', '--max-semi-space-size=1'];
 
 function makeDatabase(folder: string): Promise<void> {
-  const program = fileURLToPath(new URL('./create.js', import.meta.url));
+  const program = fileURLToPath(new URL('./create-store.js', import.meta.url));
   return new Promise((resolve, reject) => {
     const maker = spawn(process.execPath, [...SMALL, program, folder], { stdio: ['ignore', 'ignore', 'pipe'] });
     const kill = (): void => void maker.kill('SIGKILL');

@@ -11,7 +11,7 @@ import type { HeldLock } from '../../lib/owner-lock.js';
 import { noteStuckDisk } from '../../lib/stuck-disk.js';
 import { portConnection } from './port-socket.js';
 import { removeSocketDir, socketPath } from './socket-dir.js';
-import type { OwnerMessage, WorkerInput, WorkerMessage } from './worker.js';
+import type { OwnerMessage, WorkerInput, WorkerMessage } from './store-worker.js';
 
 export interface Owner {
   readonly socketDir: string;
@@ -50,7 +50,7 @@ export async function startOwner(options: OwnerOptions): Promise<Owner> {
     idleLimit,
     runaway: runaway.buffer,
   };
-  const script = fileURLToPath(new URL('./worker.js', import.meta.url));
+  const script = fileURLToPath(new URL('./store-worker.js', import.meta.url));
   const resourceLimits = { maxYoungGenerationSizeMb: EMBEDDED_LIMITS.youngMegabytes };
   const worker = new Worker(script, { workerData, execArgv: [], resourceLimits, name: 'bailiwick-store' });
 

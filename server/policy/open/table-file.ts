@@ -5,9 +5,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openTableFile, type PackedPolicy, TABLE_LAYOUT, tableParts } from '../../../engine/index.js';
-import { codeDigest, programVersion } from '../../lib/version.js';
+import { codeDigest, engineFolder, programVersion } from '../../lib/version.js';
 import { makeFolder, removeDrafts, writeWholeFile } from '../../lib/whole-file.js';
 import { codeOf } from '../policy-fault.js';
 
@@ -38,8 +37,6 @@ export type FoundTable =
 /** What is said of a `FoundTable`. */
 export type TableUse = Exclude<FoundTable, { kind: 'opened' }> | { readonly kind: 'opened' };
 
-const ENGINE = fileURLToPath(new URL('../../../engine/', import.meta.url));
-
 let form: string | null = null;
 
 /**
@@ -47,7 +44,7 @@ let form: string | null = null;
  * version: it may read a snapshot differently, or refuse it.
  */
 export function tableForm(): string {
-  return (form ??= `${TABLE_LAYOUT}-${programVersion()}-${codeDigest(ENGINE)}`);
+  return (form ??= `${TABLE_LAYOUT}-${programVersion()}-${codeDigest(engineFolder())}`);
 }
 
 const NAME = /^[0-9a-f]{64}\..+\.table$/;
