@@ -19,6 +19,11 @@ export interface CliIo {
   readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
   /** Sets how the process ends. The last call counts; without one the status is 0. */
   readonly setStatus: (status: ExitStatus) => void;
+  /**
+   * Loads what shows a failure, for what runs so long that another version may be installed in its place by then. Rejects if that is so
+   * already.
+   */
+  readonly loadFailures: () => Promise<void>;
 }
 
 /**

@@ -7,14 +7,17 @@ import { EXIT, type ExitStatus } from './exit.js';
 import type { CliIo } from './io.js';
 import { makeProgram } from './program.js';
 
+type GivenIo = Omit<CliIo, 'setStatus' | 'loadFailures'>;
+
 /** Runs one command line (without `node` and the script) and says how the process should end. */
-export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>): Promise<ExitStatus> {
+export async function main(argv: readonly string[], io: GivenIo): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.ok;
   const full: CliIo = {
     ...io,
     setStatus: (next) => {
       status = next;
     },
+    loadFailures,
   };
   try {
     const program = await makeProgram(full, argv);
@@ -27,9 +30,17 @@ export async function main(argv: readonly string[], io: Omit<CliIo, 'setStatus'>
   }
 }
 
+/** Node finds what this module has loaded before, though its file is gone. */
+async function loadFailures(): Promise<void> {
+  await import('./show-failure.js');
+}
+
 async function fail(error: unknown, io: CliIo, argv: readonly string[]): Promise<ExitStatus> {
-  const { showFailure } = await import('./show-failure.js');
-  return showFailure(error, io, argv);
+  const shown = await import('./show-failure.js').catch(() => null);
+  if (shown !== null) return await shown.showFailure(error, io, argv);
+  // Another version was installed in place of the one that runs.
+  io.stderr.write(`error: ${String(error)}\n`);
+  return EXIT.unexpected;
 }
 
 /** Runs as the program `bailiwick`. */
@@ -55,7 +66,7 @@ export async function run(): Promise<void> {
   const isTerminal = { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) };
   const argv = process.argv.slice(2);
   const io = { stdin, stdout, stderr, env, cwd: '/', isTerminal };
-  const silent: CliIo = { ...io, setStatus: () => undefined };
+  const silent: CliIo = { ...io, setStatus: () => undefined, loadFailures };
   // Errors that nobody awaited are reported like all others.
   process.on('uncaughtException', (error) => {
     fail(error, silent, argv).then(

@@ -143,6 +143,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         throw error instanceof AuthenticationError ? authenticationFailure(error) : workerFailure(error);
       });
       await announce(io, gateway, { ...options, admin });
+      await io.loadFailures();
       if (gateway.revocations !== null) reload.add(gateway.revocations);
       if (gateway.workers !== null) reload.add(gateway.workers);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));

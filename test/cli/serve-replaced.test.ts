@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -12,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { EXIT } from '../../server/cli/exit.js';
 import { storeFailure } from '../../server/cli/open-store.js';
 import { StoreError } from '../../server/db/failures.js';
 import { readLock } from '../../server/lib/owner-lock.js';
@@ -67,7 +69,8 @@ it('does not open the embedded store again with the code of the other version, w
   rmSync(held.record.socketDir, { recursive: true });
   await until(() => served.stderr().includes(`version 99.0.0 was installed over version ${version}, which still runs`));
   expect(served.stderr()).toContain('"code":"store.replaced"');
-  expect(await ready()).toBe(503);
+  // Readiness asks the store once in a while.
+  await until(async () => (await ready()) === 503, 'the store to be missed');
   // Another process owns it meanwhile.
   const other = await runCli(['keys', 'list', '--data-dir', dataDir]);
   expect([other.status, other.stdout]).toEqual([0, expect.stringContaining('no keys')]);
@@ -108,4 +111,16 @@ it('answers what it has not needed before, and starts no thread of the other ver
   await until(async () => (await call(served.port, asked)).status === 201, 'the pattern to be judged');
   served.child.kill('SIGTERM');
   expect(await served.ended).toBe(0);
+}, 60_000);
+
+it('says why it ends, and ends with the same status, when nothing of it is on the disk any more', async () => {
+  const [{ at, loaded }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
+  const served = await startServingFrom(join(at, 'dist/server/bin/bailiwick.js'), dataDir, 'serve', '--policy', policy);
+  await until(() => existsSync(loaded), 'the rest to be loaded');
+  rmSync(at, { recursive: true });
+  const audit = join(dataDir, 'audit');
+  const [lock = ''] = readdirSync(audit).filter((name) => name.endsWith('.lock'));
+  copyFileSync(join(audit, lock, '1'), join(audit, lock, '2'));
+  expect(await served.ended).toBe(EXIT.away);
+  expect(served.stderr()).toContain('"code":"audit.taken","message":"another process has taken over the audit log');
 }, 60_000);

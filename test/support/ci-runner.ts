@@ -148,7 +148,10 @@ async function cloneOf(name: string, origin: string): Promise<string> {
   await git(folder, 'clone', '--quiet', origin, clone);
   await mkdir(join(clone, 'node_modules', '.bin'), { recursive: true });
   const command = join(folder, 'bailiwick');
-  await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${fromRoot('dist/server/bin/bailiwick.js')}' "$@"\n`);
+  await writeFile(
+    command,
+    `#!/bin/sh\nexec '${process.execPath}' '${fromRoot('dist/server/bin/bailiwick.js')}' "$@"\n`,
+  );
   await chmod(command, 0o755);
   await symlink(command, join(clone, 'node_modules', '.bin', 'bailiwick'));
   return clone;

@@ -27,6 +27,7 @@ export function makeIo(
     cwd: given.cwd ?? process.cwd(),
     isTerminal: { stdin: terminal, stdout: terminal, stderr: terminal },
     setStatus: () => undefined,
+    loadFailures: () => Promise.resolve(),
   };
   const drain = (stream: PassThrough): string => String(stream.read() ?? '');
   return { io, stdout: () => drain(stdout), stderr: () => drain(stderr) };

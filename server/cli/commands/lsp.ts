@@ -8,6 +8,7 @@ export const defineLsp = verb(
   TAKES,
   async (io) => {
     const { serveLsp } = await import('../../lsp/serve-lsp.js');
+    await io.loadFailures();
     await serveLsp({ stdin: io.stdin, stdout: io.stdout, version: programVersion(), now: Date.now });
   },
   { examples: { 'as an editor starts it': 'bailiwick lsp --stdio' } },
