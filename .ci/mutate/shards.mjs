@@ -28,6 +28,17 @@ export const SHARDS = {
   'server/auth': {
     tests: [
       'server/auth/authenticator',
+      'server/auth/shown-key',
+      'server/auth/socket-authenticator',
+      'server/auth/client-secret',
+      'server/auth/resolved-actors',
+      'server/auth/authenticators',
+      'server/auth/public-keys',
+      'server/auth/key-leases',
+      'server/auth/api-keys',
+      'server/auth/key-authenticator',
+      'server/auth/introspection-authenticator',
+      'server/auth/revocation-news',
       'server/auth/compact-token',
       'server/auth/admin-actor',
       'server/auth/anonymous',
