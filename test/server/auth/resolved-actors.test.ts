@@ -1,6 +1,6 @@
 // What is kept of actors that were resolved before: never for anybody else, and not without end.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Policy, resolveActor, scopeSetOf } from '../../../engine/index.js';
+import { type Policy, resolveActor, type ResolvedActor, scopeSetOf } from '../../../engine/index.js';
 import {
   actorOf,
   actorWithoutCredential,
@@ -41,10 +41,30 @@ describe('what is kept of an actor', () => {
       { restrictions: [pathOf('/labs')] },
       { restrictions: [pathOf('/labs'), pathOf('/archive')] },
     ];
-    for (const other of [{}, ...others, {}]) resolve(LABS, actorOf('key', { ...fields, ...other }));
-    expect(resolved.length).toBe(others.length + 2);
-    expect(resolve(LABS, actorOf('key', fields))).toBe(resolve(LABS, actorOf('key', fields)));
-    expect(resolved.length).toBe(others.length + 2);
+    const again = (other: Partial<CredentialHolder> = {}): ResolvedActor =>
+      resolve(LABS, actorOf('key', { ...fields, ...other }));
+    for (const other of others) {
+      again();
+      again(other);
+    }
+    expect(resolved.length).toBe(2 * others.length);
+    expect(again()).toBe(again());
+    expect(resolved.length).toBe(2 * others.length + 1);
+  });
+
+  it('is not used for a credential that differs from it in one of several', () => {
+    const resolve = makeActorResolver(counting);
+    const [labs, archive, attic] = [pathOf('/labs'), pathOf('/archive'), pathOf('/attic')];
+    const several: Partial<CredentialHolder>[] = [
+      { identities: [ADA, BOB] },
+      { identities: [ADA, { provider: 'orcid', subject: 'eve' }] },
+      { identities: [{ provider: 'orcid', subject: 'eve' }, BOB] },
+      { restrictions: [labs, archive] },
+      { restrictions: [labs, attic] },
+      { restrictions: [archive, attic] },
+    ];
+    for (const one of several) resolve(LABS, actorOf('key', { ...fields, ...one }));
+    expect(resolved.length).toBe(several.length);
   });
 
   it('is not used for a credential of another kind, nor for who has none', () => {
