@@ -1,6 +1,9 @@
 // The keys of an issuer over time: rotated, withdrawn, out of reach, and served by somebody who means harm.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RequestListener } from 'node:http';
+import { type IncomingMessage, request, type RequestListener, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
+import { mock } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { instantOf } from '../../../engine/index.js';
 import { type IssuerKeys, type IssuerKeysOptions, makeIssuerKeys } from '../../../server/auth/issuer-keys.js';
@@ -241,6 +244,8 @@ describe('what the operator is told', () => {
   });
 });
 
+type Take = (response: IncomingMessage) => void;
+
 describe('discovery', () => {
   const answer =
     (document: object): RequestListener =>
@@ -298,6 +303,29 @@ describe('discovery', () => {
     const keys = open({ jwksUrl: null });
     expect(await keys.prepare()).toMatchObject({ kind: 'misconfigured', message: expect.stringMatching(message) });
     expect(await has(keys, 'k1')).toBe(false);
+  });
+
+  test('of an issuer on another machine leads nowhere on this one', async () => {
+    const name = 'https://id.example.org';
+    const errors: unknown[] = [];
+    const line = (fields: object): void => void errors.push(fields);
+    issuer.answerWith(answer({ issuer: name, jwks_uri: `${issuer.url}/jwks` }));
+    // As if the machine of that name had been reached: nobody here has a certificate for it.
+    const reached = mock.method(https, 'request', (_url: string, options: RequestOptions, take: Take) =>
+      request(`${issuer.url}/.well-known/openid-configuration`, options, take),
+    );
+    syncBuiltinESMExports();
+    const before = issuer.asked.length;
+    try {
+      const keys = open({ issuer: name, jwksUrl: null, log: { info: line, warn: line, error: line } });
+      const message = 'the `jwks_uri` of the discovery document is an address of this machine';
+      expect(await keys.prepare()).toEqual({ kind: 'misconfigured', message });
+      expect(errors).toMatchObject([{ issuer: name, reason: message, error: { name: 'DiscoveryError' } }]);
+    } finally {
+      reached.mock.restore();
+      syncBuiltinESMExports();
+    }
+    expect(issuer.asked.slice(before)).toEqual(['/.well-known/openid-configuration']);
   });
 });
 

@@ -132,6 +132,11 @@ describe('what the operator is told of a token', () => {
     expect(await refusalOf(claims, settings, header)).toEqual(expected);
   });
 
+  it('is that its issuer is no text, whatever that reads like', async () => {
+    for (const iss of [[issuer.url], { toString: issuer.url }])
+      expect(await refusalOf({ iss })).toEqual(['unknown', 'unknown issuer']);
+  });
+
   it('is that somebody else signed it', async () => {
     const bearer = await token({}, { kid: 'k1' }, other);
     expect(await judged(enter(open(), bearer))).toEqual(['wrong', 'wrong signature']);

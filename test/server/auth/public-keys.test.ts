@@ -74,10 +74,13 @@ describe('a key', () => {
   });
 
   test.each<[string, Jwk]>([
-    ['modulus', { n: undefined }],
-    ['exponent', { e: undefined }],
-  ])('of RSA without its %s is left out', async (_, more) => {
-    expect(await used([{ ...jwkOf('RS256'), ...more }], 'RS256')).toEqual([]);
+    ['without its modulus', { n: undefined }],
+    ['without its exponent', { e: undefined }],
+    ['with an object for its modulus', { n: { toString: 7 } }],
+    ['with a number for its exponent', { e: 65_537 }],
+  ])('of RSA %s is left out, and the others stay', async (_, more) => {
+    const keys = [{ ...jwkOf('RS256'), kid: 'broken', ...more }, jwkOf('RS256')];
+    expect(await used(keys, 'RS256')).toEqual(['RS256 RS256']);
   });
 
   it('of RSA has as many bits as the limits allow, counted from the first that is set', async () => {
