@@ -129,7 +129,7 @@ function readableKey(row: unknown): NewKey | null {
 export type FoundKeys = (id: string) => StoredKey | null;
 
 /** The keys of these ids as they are stored now. */
-export async function findKeys(db: Database, ids: readonly string[]): Promise<FoundKeys> {
+export async function findKeys(db: Pick<Database, 'vital'>, ids: readonly string[]): Promise<FoundKeys> {
   const rows = await db.vital<{ readonly id: string }>(
     sql`SELECT ${COLUMNS} FROM api_keys WHERE id = ANY(${ids}::text[])`,
   );

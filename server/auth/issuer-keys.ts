@@ -88,8 +88,8 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     find: async (keyId, algorithm, trace) => {
       if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysFresh)) {
         const refreshed = refresh(trace);
-        // In an outage, a known key does not wait for an issuer that has failed to answer.
-        if (failure === null || findKnown(keyId, algorithm) === null) await refreshed;
+        // In an outage, a known key does not wait for an issuer that has failed to answer. An unknown one waits below.
+        if (failure === null) await refreshed;
       }
       const known = findKnown(keyId, algorithm);
       if (known !== null) return known;

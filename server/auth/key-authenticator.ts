@@ -17,7 +17,7 @@ import { hashSecret, hashMatches, isKeyText, parseKey } from './key-text.js';
 import { actorOf, type RequestActor } from './request-actor.js';
 
 export interface KeyAuthenticatorOptions {
-  readonly db: Database;
+  readonly db: Pick<Database, 'vital' | 'rows' | 'listen'>;
   readonly fingerprint: Fingerprinter;
   readonly log: Logger;
   /** Who reads without a credential. Defaults to nobody. */

@@ -14,7 +14,7 @@ interface LookUp {
   readonly found: Promise<FoundKeys>;
 }
 
-export function makeKeyReader(db: Database): KeyReader {
+export function makeKeyReader(db: Pick<Database, 'vital'>): KeyReader {
   /** The look-up that has not begun yet. Later callers join it. */
   let next: LookUp | null = null;
   /** Settles when the look-up under way has ended, or has kept others waiting for too long. */

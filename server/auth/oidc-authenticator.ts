@@ -73,9 +73,9 @@ export function makeOidcAuthenticator(
   const verify = async (text: string, trace?: TraceHeaders): Promise<Verified> => {
     const token = readCompactToken(text);
     const { algorithm, keyId, claims } = token;
-    const issuer = byName.get(String(claims.get('iss')));
-    if (issuer === undefined || claims.get('iss') !== issuer.settings.issuer)
-      throw notValid('unknown', 'unknown issuer');
+    const name = claims.get('iss');
+    const issuer = typeof name === 'string' ? byName.get(name) : undefined;
+    if (issuer === undefined) throw notValid('unknown', 'unknown issuer');
     const { algorithms } = issuer.settings;
     if (!algorithms.some((allowed) => allowed === algorithm))
       throw notValid('unusable', 'an algorithm that is not allowed');

@@ -80,7 +80,9 @@ async function readKey(value: unknown, algorithm: Algorithm): Promise<PublicKey 
 
 function hasUsableSize(modulus: string): boolean {
   const bytes = Buffer.from(modulus, 'base64url');
-  const bits = 8 * bytes.length - Math.clz32(bytes[0] ?? 0) + 24;
+  // Zeros in front make a number longer, but no greater.
+  const start = bytes.findIndex((byte) => byte !== 0);
+  const bits = 8 * (bytes.length - start) - Math.clz32(bytes[start] ?? 0) + 24;
   const { least, most } = TOKEN_LIMITS.rsaBits;
-  return bytes.length > 0 && bits >= least && bits <= most;
+  return start >= 0 && bits >= least && bits <= most;
 }

@@ -11,3 +11,14 @@ export function refusedCredential(act: () => unknown): readonly [fault: unknown,
   }
   return null;
 }
+
+/** What the operator is told of a credential: fault and reason of its refusal, with the code if it could not be judged. */
+export async function judged(authenticating: Promise<unknown>): Promise<'accepted' | readonly [unknown, unknown]> {
+  try {
+    await authenticating;
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    return [error.code === 'auth.invalid' ? error.detail.fault : error.code, error.detail.reason];
+  }
+  return 'accepted';
+}

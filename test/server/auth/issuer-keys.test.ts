@@ -1,6 +1,9 @@
 // The keys of an issuer over time: rotated, withdrawn, out of reach, and served by somebody who means harm.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RequestListener } from 'node:http';
+import { type IncomingMessage, request, type RequestListener, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
+import { mock } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { instantOf } from '../../../engine/index.js';
 import { type IssuerKeys, type IssuerKeysOptions, makeIssuerKeys } from '../../../server/auth/issuer-keys.js';
@@ -166,6 +169,180 @@ describe('C23 an issuer out of reach', () => {
     expect(said.at(-1)).toBe('the keys of an issuer can be fetched again');
   });
 
+  test('C29 before the first keys there is nobody', async () => {
+    issuer.answerWith((_request, response) => void response.writeHead(503).end());
+    const keys = open();
+    expect(await keys.prepare()).toMatchObject({ kind: 'unreachable', message: 'it answers with status 503' });
+    expect(await has(keys, 'k1')).toBe(false);
+    issuer.answerWith(null);
+    pass(10_000);
+    expect(await has(keys, 'k1')).toBe(true);
+  });
+});
+
+describe('what the operator is told', () => {
+  const FAILED = 'the keys of an issuer could not be fetched';
+  const away: RequestListener = (_request, response) => void response.writeHead(503).end();
+
+  test('each failed fetch with its reason, and that it is over', async () => {
+    const lines: unknown[][] = [];
+    const line = (...parts: unknown[]): void => void lines.push(parts);
+    const keys = open({ log: { info: line, warn: line, error: line } });
+    expect(keys.state()).toEqual({ fetchedAt: null, keys: 0, failure: null });
+    expect(await keys.prepare()).toBeNull();
+    expect([lines, keys.state()]).toEqual([[], { fetchedAt: START, keys: 1, failure: null }]);
+    issuer.answerWith(away);
+    pass(10_000);
+    const failure = { kind: 'unreachable', message: 'it answers with status 503' };
+    expect(await keys.prepare()).toEqual(failure);
+    expect(keys.state()).toEqual({ fetchedAt: START, keys: 1, failure });
+    issuer.answerWith((_request, response) => void response.end('{}'));
+    pass(10_000);
+    await keys.prepare();
+    issuer.answerWith(null);
+    issuer.publish([]);
+    pass(10_000);
+    await keys.prepare();
+    issuer.publish([first.jwk, second.jwk]);
+    pass(10_000);
+    await keys.prepare();
+    expect(keys.state()).toEqual({ fetchedAt: now, keys: 2, failure: null });
+    const about = { issuer: issuer.url };
+    expect(lines).toEqual([
+      [{ ...about, reason: 'it answers with status 503', error: expect.any(Error) }, FAILED],
+      [{ ...about, reason: 'the key set has no list of keys', error: expect.any(Error) }, FAILED],
+      [{ ...about, keys: 0 }, 'the keys of an issuer can be fetched again'],
+      [about, 'the issuer publishes no key for its algorithms: its tokens are refused'],
+    ]);
+  });
+
+  test('nobody is asked again within ten seconds, whatever came of it', async () => {
+    const keys = open();
+    issuer.answerWith(away);
+    await keys.prepare();
+    const before = issuer.asked.length;
+    pass(9_999);
+    await Promise.all([keys.prepare(), has(keys, 'k1'), has(keys, 'k2')]);
+    expect(issuer.asked.length).toBe(before);
+    pass(1);
+    await Promise.all([keys.prepare(), has(keys, 'k1'), has(keys, 'k2')]);
+    expect(issuer.asked.length).toBe(before + 1);
+  });
+
+  test('a key is found by name and algorithm, and not while it is fresh asked for again', async () => {
+    const keys = open();
+    const found = await keys.find('k1', 'ES256');
+    expect(found).toMatchObject({ keyId: 'k1', algorithm: 'ES256' });
+    const before = issuer.asked.length;
+    expect(await keys.find('k1', 'RS256')).toBeNull();
+    pass(5 * MINUTE - 1);
+    expect(await keys.find('k1', 'ES256')).toBe(found);
+    expect(issuer.asked.length).toBe(before);
+    pass(1);
+    expect(await keys.find('k1', 'ES256')).toBe(found);
+    expect(issuer.asked.length).toBe(before + 1);
+  });
+});
+
+type Take = (response: IncomingMessage) => void;
+
+describe('discovery', () => {
+  const answer =
+    (document: object): RequestListener =>
+    (request, response) =>
+      void response.end(JSON.stringify(request.url === '/jwks' ? { keys: [first.jwk] } : document));
+
+  test('finds the keys where the issuer says', async () => {
+    const keys = open({ jwksUrl: null });
+    expect([await keys.prepare(), await has(keys, 'k1')]).toEqual([null, true]);
+    expect(issuer.asked.slice(-2)).toEqual(['/.well-known/openid-configuration', '/jwks']);
+  });
+
+  test('finds them at an issuer whose name ends with a slash, too', async () => {
+    const name = `${issuer.url}/`;
+    issuer.answerWith(answer({ issuer: name, jwks_uri: `${issuer.url}/jwks` }));
+    const keys = open({ issuer: name, jwksUrl: null });
+    expect([await keys.prepare(), await has(keys, 'k1')]).toEqual([null, true]);
+    expect(issuer.asked.slice(-2)).toEqual(['/.well-known/openid-configuration', '/jwks']);
+  });
+
+  test('asks nobody else where the settings say where the keys are', async () => {
+    const before = issuer.asked.length;
+    await open().prepare();
+    expect(issuer.asked.slice(before)).toEqual(['/jwks']);
+  });
+
+  test('is in the trace of the request that needs the keys', async () => {
+    const heard: unknown[] = [];
+    issuer.answerWith((request, response) => {
+      heard.push(request.headers['traceparent']);
+      const document = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, keys: [first.jwk] };
+      response.end(JSON.stringify(document));
+    });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    expect(await open({ jwksUrl: null }).find('k1', 'ES256', { traceparent })).not.toBeNull();
+    expect(heard).toEqual([traceparent, traceparent]);
+  });
+
+  test.each<[string, RequestListener, string]>([
+    ['is missing', (_request, response) => void response.writeHead(404).end(), 'it answers with status 404'],
+    ['is no JSON', (_request, response) => void response.end('<html>'), 'the discovery document is not strict JSON'],
+  ])('a document that %s is a failure that may pass', async (_name, listener, message) => {
+    issuer.answerWith(listener);
+    expect(await open({ jwksUrl: null }).prepare()).toEqual({ kind: 'unreachable', message });
+  });
+
+  test.each<[string, (url: string) => object, RegExp]>([
+    ['another issuer', (url) => ({ issuer: `${url}/`, jwks_uri: `${url}/jwks` }), /of another issuer/],
+    ['no address of keys', (url) => ({ issuer: url }), /has no `jwks_uri`/],
+    ['an address in clear text', (url) => ({ issuer: url, jwks_uri: 'http://id.example.org/jwks' }), /`https:/],
+    ['an address of the link', (url) => ({ issuer: url, jwks_uri: 'https://169.254.169.254/jwks' }), /leads to/],
+    ['an address that is none', (url) => ({ issuer: url, jwks_uri: 'file:///etc/passwd' }), /`https:/],
+  ])('a document with %s contradicts the settings', async (_name, documentOf, message) => {
+    issuer.answerWith(answer(documentOf(issuer.url)));
+    const keys = open({ jwksUrl: null });
+    expect(await keys.prepare()).toMatchObject({ kind: 'misconfigured', message: expect.stringMatching(message) });
+    expect(await has(keys, 'k1')).toBe(false);
+  });
+
+  test('of an issuer on another machine leads nowhere on this one', async () => {
+    const name = 'https://id.example.org';
+    const errors: unknown[] = [];
+    const line = (fields: object): void => void errors.push(fields);
+    issuer.answerWith(answer({ issuer: name, jwks_uri: `${issuer.url}/jwks` }));
+    // As if the machine of that name had been reached: nobody here has a certificate for it.
+    const reached = mock.method(https, 'request', (_url: string, options: RequestOptions, take: Take) =>
+      request(`${issuer.url}/.well-known/openid-configuration`, options, take),
+    );
+    syncBuiltinESMExports();
+    const before = issuer.asked.length;
+    try {
+      const keys = open({ issuer: name, jwksUrl: null, log: { info: line, warn: line, error: line } });
+      const message = 'the `jwks_uri` of the discovery document is an address of this machine';
+      expect(await keys.prepare()).toEqual({ kind: 'misconfigured', message });
+      expect(errors).toMatchObject([{ issuer: name, reason: message, error: { name: 'DiscoveryError' } }]);
+    } finally {
+      reached.mock.restore();
+      syncBuiltinESMExports();
+    }
+    expect(issuer.asked.slice(before)).toEqual(['/.well-known/openid-configuration']);
+  });
+});
+
+describe('where an issuer may lead', () => {
+  test.each(NEVER_REACHED)('not to %s', async (address) => {
+    for (const more of [{ jwksUrl: `https://${address}/jwks` }, { issuer: `https://${address}`, jwksUrl: null }]) {
+      expect((await open(more).prepare())?.message).toMatch(/^it leads to an address/);
+    }
+  });
+
+  test('a redirect to one is not followed', async () => {
+    issuer.answerWith((_, response) => response.writeHead(302, { location: 'https://169.254.169.254/' }).end());
+    expect((await open().prepare())?.message).toBe('it answers with a redirect, which is not followed');
+  });
+});
+
+describe('C23 an issuer that wastes time', () => {
   test('50 MB are not read', async () => {
     let sent = 0;
     const keys = open();
@@ -203,54 +380,5 @@ describe('C23 an issuer out of reach', () => {
     const again = performance.now();
     expect(await has(keys, 'k1')).toBe(true);
     expect(performance.now() - again).toBeLessThan(2_500);
-  });
-
-  test('C29 before the first keys there is nobody', async () => {
-    issuer.answerWith((_request, response) => void response.writeHead(503).end());
-    const keys = open();
-    expect(await keys.prepare()).toMatchObject({ kind: 'unreachable', message: 'it answers with status 503' });
-    expect(await has(keys, 'k1')).toBe(false);
-    issuer.answerWith(null);
-    pass(10_000);
-    expect(await has(keys, 'k1')).toBe(true);
-  });
-});
-
-describe('discovery', () => {
-  const answer =
-    (document: object): RequestListener =>
-    (request, response) =>
-      void response.end(JSON.stringify(request.url === '/jwks' ? { keys: [first.jwk] } : document));
-
-  test('finds the keys where the issuer says', async () => {
-    const keys = open({ jwksUrl: null });
-    expect([await keys.prepare(), await has(keys, 'k1')]).toEqual([null, true]);
-    expect(issuer.asked.slice(-2)).toEqual(['/.well-known/openid-configuration', '/jwks']);
-  });
-
-  test.each<[string, (url: string) => object, RegExp]>([
-    ['another issuer', (url) => ({ issuer: `${url}/`, jwks_uri: `${url}/jwks` }), /of another issuer/],
-    ['no address of keys', (url) => ({ issuer: url }), /has no `jwks_uri`/],
-    ['an address in clear text', (url) => ({ issuer: url, jwks_uri: 'http://id.example.org/jwks' }), /`https:/],
-    ['an address of the link', (url) => ({ issuer: url, jwks_uri: 'https://169.254.169.254/jwks' }), /leads to/],
-    ['an address that is none', (url) => ({ issuer: url, jwks_uri: 'file:///etc/passwd' }), /`https:/],
-  ])('a document with %s contradicts the settings', async (_name, documentOf, message) => {
-    issuer.answerWith(answer(documentOf(issuer.url)));
-    const keys = open({ jwksUrl: null });
-    expect(await keys.prepare()).toMatchObject({ kind: 'misconfigured', message: expect.stringMatching(message) });
-    expect(await has(keys, 'k1')).toBe(false);
-  });
-});
-
-describe('where an issuer may lead', () => {
-  test.each(NEVER_REACHED)('not to %s', async (address) => {
-    for (const more of [{ jwksUrl: `https://${address}/jwks` }, { issuer: `https://${address}`, jwksUrl: null }]) {
-      expect((await open(more).prepare())?.message).toMatch(/^it leads to an address/);
-    }
-  });
-
-  test('a redirect to one is not followed', async () => {
-    issuer.answerWith((_, response) => response.writeHead(302, { location: 'https://169.254.169.254/' }).end());
-    expect((await open().prepare())?.message).toBe('it answers with a redirect, which is not followed');
   });
 });

@@ -1,153 +1,25 @@
-// A key in use takes no trip to the store, and no request that begins after a revocation was answered is served: not by a
-// gateway that heard of it, not by one that hears nothing, and not while a look-up was under way.
-import { afterEach, expect, it, test } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
+// What a gateway remembers of keys: for how long, by which clock, until which news, and how much of it.
+import { expect, it, test } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
-import { createKey, revokeKey, type StoredKey } from '../../../server/auth/api-keys.js';
-import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
-import { makeKeyAuthenticators } from '../../../server/auth/key-authenticator.js';
+import type { StoredKey } from '../../../server/auth/api-keys.js';
 import { makeKeyLeases } from '../../../server/auth/key-leases.js';
+import { REVOCATIONS_CHANNEL } from '../../../server/auth/revocation-news.js';
 import type { Database } from '../../../server/db/database.js';
 import { KEY_LIMITS } from '../../../server/limits/credentials.js';
-import { ApiProblem } from '../../../server/problem.js';
-import { describeOnStores } from '../../support/stores.js';
+import { pathOf } from '../../support/gateway.js';
 
 const NOW = instantOf(Date.parse('2027-01-01T00:00:00Z'));
-const FIELDS = { actor: 'ada', identities: [], scopes: null, restrictions: null, expires: null, admin: false };
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const deaf: Database['listen'] = () => new Promise(() => undefined);
 
-describeOnStores('a key that is remembered', (store) => {
-  const opened: { readonly close: () => Promise<void> }[] = [];
-  afterEach(async () => {
-    for (const { close } of opened.splice(0)) await close();
-  });
-
-  /** What a gateway does with a key, and how often it asked the store. */
-  function gateway(changed: Partial<Database> = {}) {
-    const asked = { times: 0 };
-    const vital: Database['vital'] = (statement, ...rest) => {
-      if (statement.text.includes('api_keys')) asked.times += 1;
-      return store.db.vital(statement, ...rest);
-    };
-    const db = { ...store.db, vital, ...changed };
-    const { actors } = makeKeyAuthenticators({ db, fingerprint: makeFingerprinter(Buffer.alloc(32, 1)), log: silent });
-    // One that listens for ever has nothing to close.
-    if (changed.listen === undefined) opened.push(actors);
-    const enter = async (text: string): Promise<string> => {
-      const credential = actors.credentialOf({ bearer: text, certificate: null, address: '192.0.2.1' });
-      try {
-        return (await credential?.authenticate(NOW))?.id ?? 'nobody';
-      } catch (error) {
-        return error instanceof ApiProblem ? String(error.detail.fault) : String(error);
-      }
-    };
-    return { asked, enter };
-  }
-
-  const made = async () => {
-    const { text, key } = await createKey(store.db, FIELDS, NOW);
-    return { text, id: key.id };
-  };
-
-  it('takes few trips, however many requests bring it', async () => {
-    const { text } = await made();
-    const { asked, enter } = gateway();
-    const until = performance.now() + 2 * KEY_LIMITS.lease;
-    let served = 0;
-    while (performance.now() < until) {
-      expect(await enter(text)).toBe('ada');
-      served += 1;
-      await sleep(1);
-    }
-    expect(served).toBeGreaterThan(50);
-    // One at the beginning, one where the news of listening came, and one for each half of a lease.
-    expect(asked.times).toBeLessThanOrEqual(2 + 5);
-  });
-
-  it('is refused by every gateway from the moment that its revocation is answered', async () => {
-    const { text, id } = await made();
-    // A store that answers this gateway's look-ups late: with what it read before the revocation.
-    const late: Database['vital'] = async <Row>(...parameters: Parameters<Database['vital']>) => {
-      const rows = await store.db.vital<Row>(...parameters);
-      await sleep(KEY_LIMITS.lease / 2);
-      return rows;
-    };
-    const gateways = [gateway(), gateway({ listen: deaf }), gateway({ listen: deaf, vital: late })];
-    let answered = Infinity;
-    let over = false;
-    const served: { readonly begun: number; readonly answer: string }[] = [];
-    const clients = gateways.flatMap(({ enter }) =>
-      Array.from({ length: 3 }, async () => {
-        while (!over) {
-          const begun = performance.now();
-          served.push({ begun, answer: await enter(text) });
-          await sleep(2);
-        }
-      }),
-    );
-    await sleep(KEY_LIMITS.lease);
-    expect(await revokeKey(store.db, { id, now: NOW })).toMatchObject({ at: NOW });
-    answered = performance.now();
-    await sleep(KEY_LIMITS.lease);
-    over = true;
-    await Promise.all(clients);
-    expect(served.filter(({ answer }) => answer === 'ada').length).toBeGreaterThan(50);
-    const after = served.filter(({ begun }) => begun > answered);
-    expect(after.length).toBeGreaterThan(20);
-    expect(new Set(after.map(({ answer }) => answer))).toEqual(new Set(['revoked']));
-  });
-
-  it('is refused at once by a gateway that hears of it, before the revocation is answered', async () => {
-    const { text, id } = await made();
-    const { enter } = gateway();
-    // Until it listens.
-    const begun = performance.now();
-    while (performance.now() - begun < 300) {
-      expect(await enter(text)).toBe('ada');
-      await sleep(5);
-    }
-    let isAnswered = false;
-    const revoking = revokeKey(store.db, { id, now: NOW }).then(() => (isAnswered = true));
-    while ((await enter(text)) === 'ada') await sleep(5);
-    expect(isAnswered).toBe(false);
-    await revoking;
-  });
-
-  it('is believed with its own secret alone: all else takes the trip to the store', async () => {
-    const [known, other] = [await made(), await made()];
-    const { asked, enter } = gateway({ listen: deaf });
-    await enter(known.text);
-    await enter(known.text);
-    expect(asked.times).toBe(1);
-    const wrong = `bwk_${known.id}_${other.text.slice(-43)}`;
-    expect([await enter(wrong), await enter(wrong)]).toEqual(['wrong', 'wrong']);
-    expect(asked.times).toBe(3);
-    const unknown = `bwk_${'0'.repeat(16)}_${other.text.slice(-43)}`;
-    expect([await enter(unknown), await enter(unknown)]).toEqual(['unknown', 'unknown']);
-    expect(asked.times).toBe(5);
-    expect(await enter(known.text)).toBe('ada');
-    expect(asked.times).toBe(5);
-  });
-
-  it('is served no longer than its lease while the store is away', async () => {
-    const { text } = await made();
-    let isAway = false;
-    const vital: Database['vital'] = (...parameters) =>
-      isAway ? Promise.reject(new Error('away')) : store.db.vital(...parameters);
-    const { enter } = gateway({ listen: deaf, vital });
-    expect(await enter(text)).toBe('ada');
-    isAway = true;
-    expect(await enter(text)).toBe('ada');
-    // As a revocation waits: a timer may fire a millisecond early.
-    await sleep(KEY_LIMITS.lease + KEY_LIMITS.leaseMargin);
-    expect(await enter(text)).not.toBe('ada');
-  });
-});
-
 const SECRET = new Uint8Array(32).fill(7);
 const KEY: StoredKey = {
-  ...FIELDS,
+  actor: 'ada',
+  identities: [],
+  scopes: null,
+  restrictions: null,
+  expires: null,
+  admin: false,
   id: 'k',
   monitor: false,
   createdAt: NOW,
@@ -184,8 +56,10 @@ test('a lease ends when the clock is set back', () => {
 test('a lease counts from before the store was asked, and one request renews it', () => {
   const { clock, leases, isBelieved } = leasesAt();
   const asked = leases.moment();
-  clock.tick += KEY_LIMITS.lease / 2;
+  clock.tick += KEY_LIMITS.lease / 2 - 1;
   leases.keep(KEY, asked);
+  expect(leases.find('k', SECRET)?.isAging).toBe(false);
+  clock.tick += 1;
   expect([leases.find('k', SECRET)?.isAging, leases.find('k', SECRET)?.isAging]).toEqual([true, false]);
   clock.tick += KEY_LIMITS.lease / 2;
   expect(isBelieved()).toBe(false);
@@ -211,16 +85,70 @@ test('what was asked before a revocation was announced is not believed after it'
   await leases.close();
 });
 
+it('is told of revocations on the channel where they are announced, from the first key on, until it is closed', async () => {
+  const heard: string[] = [];
+  const listen: Database['listen'] = (channel) => {
+    heard.push(channel);
+    return Promise.resolve({
+      failure: null,
+      close: () => {
+        heard.push('closed');
+        return Promise.resolve();
+      },
+    });
+  };
+  const warned: unknown[] = [];
+  const log = { ...silent, warn: (fields: object) => void warned.push(fields) };
+  const idle = makeKeyLeases({ db: { listen }, log });
+  idle.find('k', SECRET);
+  await idle.close();
+  expect(heard).toEqual([]);
+  const leases = makeKeyLeases({ db: { listen }, log });
+  leases.keep(KEY, leases.moment());
+  await new Promise(setImmediate);
+  await leases.close();
+  expect(heard).toEqual([REVOCATIONS_CHANNEL, 'closed']);
+  expect(warned).toEqual([]);
+});
+
+test('how much is remembered has a limit, to which all counts that makes a key long', () => {
+  const half = KEY_LIMITS.leased / 2;
+  const long = 'a'.repeat(half);
+  const path = pathOf(`/${'a'.repeat(60)}`);
+  const many = Array.from({ length: Math.ceil(half / path.length) }, () => path);
+  const both = (more: Partial<StoredKey>): readonly boolean[] => {
+    const { leases } = leasesAt();
+    for (const id of ['k', 'l']) leases.keep({ ...KEY, ...more, id }, leases.moment());
+    return ['k', 'l'].map((id) => leases.find(id, SECRET) !== null);
+  };
+  expect(both({})).toEqual([true, true]);
+  const few = { identities: [{ provider: 'orcid', subject: 'ada' }], restrictions: [path] };
+  expect(both(few)).toEqual([true, true]);
+  expect(both({ identities: [{ provider: 'orcid', subject: long }] })).toEqual([false, true]);
+  expect(both({ identities: [{ provider: long, subject: 'ada' }] })).toEqual([false, true]);
+  expect(both({ restrictions: many })).toEqual([false, true]);
+  // What fills the memory alone is not kept, and those that are there stay.
+  const { leases, isBelieved } = leasesAt();
+  leases.keep(KEY, leases.moment());
+  leases.keep({ ...KEY, id: 'l', restrictions: [...many, ...many] }, leases.moment());
+  expect([isBelieved(), leases.find('l', SECRET)]).toEqual([true, null]);
+});
+
 test('a store that cannot be listened to is reported once', async () => {
   const listen: Database['listen'] = () =>
     Promise.resolve({ failure: new Error('too many connections'), close: () => Promise.resolve() });
   const warned: unknown[] = [];
-  const log = { ...silent, warn: (fields: object) => void warned.push(fields) };
+  const log = { ...silent, warn: (...line: unknown[]) => void warned.push(line) };
   const leases = makeKeyLeases({ db: { listen }, log });
   for (let times = 0; times < 2; times += 1) {
     leases.keep(KEY, leases.moment());
     await new Promise(setImmediate);
   }
-  expect(warned).toHaveLength(1);
+  expect(warned).toEqual([
+    [
+      { error: new Error('too many connections') },
+      expect.stringMatching(/^the store sends no notifications of revocations/),
+    ],
+  ]);
   await leases.close();
 });

@@ -1,18 +1,16 @@
 // An actor is resolved once for each credential and policy. This is counted over whole requests, with a swap in between
 // and with two keys of one actor, which must never get each other's result.
-import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { instantOf, type NamespacePath, type Policy, resolveActor, scopeSetOf } from '../../../engine/index.js';
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { instantOf, type NamespacePath, type Policy, resolveActor } from '../../../engine/index.js';
 import { createKey } from '../../../server/auth/api-keys.js';
-import { actorOf, type CredentialHolder, type RequestActor } from '../../../server/auth/request-actor.js';
+import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { makeActorResolver } from '../../../server/auth/resolved-actors.js';
 import { type GatewayServices, makeServices } from '../../../server/compose.js';
-import { POLICY_LIMITS } from '../../../server/limits/policy.js';
 import { pathOf, policyOf } from '../../support/gateway.js';
 import { type Ask, openInProcess } from '../../support/in-process.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
-const BOB = { provider: 'orcid', subject: 'bob' };
 const grantAt = (namespace: string): Policy => policyOf([[ADA, namespace, ['resource:read', 'namespace:read']]]);
 const [LABS, ARCHIVE] = [grantAt('/labs'), grantAt('/archive')];
 
@@ -77,38 +75,5 @@ describeOnStores('an actor that queries', (store) => {
       expect([await query(whole, '/labs'), await query(narrow, '/labs')]).toEqual([404, 403]);
     }
     expect(resolved.length).toBe(2);
-  });
-});
-
-describe('what is kept of an actor', () => {
-  const fields = { id: 'ada', identities: [ADA], scopes: null, restrictions: null, credentialFingerprint: 'f' };
-
-  it('is not used for a credential of the same fingerprint that says anything else', () => {
-    const resolve = makeActorResolver(counting);
-    const others: Partial<CredentialHolder>[] = [
-      { identities: [BOB] },
-      { identities: [ADA, BOB] },
-      { identities: [] },
-      { identities: [{ provider: 'local', subject: 'ada' }] },
-      { scopes: scopeSetOf(['resource:read']) },
-      { restrictions: [] },
-      { restrictions: [pathOf('/labs')] },
-      { restrictions: [pathOf('/labs'), pathOf('/archive')] },
-    ];
-    for (const other of [{}, ...others, {}]) resolve(LABS, actorOf('key', { ...fields, ...other }));
-    expect(resolved.length).toBe(others.length + 2);
-    expect(resolve(LABS, actorOf('key', fields))).toBe(resolve(LABS, actorOf('key', fields)));
-    expect(resolved.length).toBe(others.length + 2);
-  });
-
-  it('is bounded: who did not come for longest is forgotten', () => {
-    const resolve = makeActorResolver(counting);
-    const actor = (index: number): RequestActor => actorOf('key', { ...fields, credentialFingerprint: String(index) });
-    const most = POLICY_LIMITS.resolvedActors;
-    for (let index = 0; index <= most; index += 1) resolve(LABS, actor(index));
-    resolve(LABS, actor(1));
-    expect(resolved.length).toBe(most + 1);
-    resolve(LABS, actor(0));
-    expect(resolved.length).toBe(most + 2);
   });
 });
