@@ -1,20 +1,18 @@
 // What is mutated, and the files of tests that must notice: those that start no child processes, the quick ones that
 // notice most first.
 const DECISIONS = [
-  'engine/conformance',
-  'engine/delegation',
-  'engine/table',
   'engine/reentry',
-  'engine/scope-patterns',
-  'engine/evaluate-properties',
-  'engine/doors',
-  'engine/visible-difference',
+  'engine/plain-javascript',
   'engine/credential-scopes',
+  'engine/first-instant',
+  'engine/delegation',
+  'engine/visible-difference',
   'engine/many-holdings',
+  'engine/conformance',
 ];
 
 export const SHARDS = {
-  'engine/evaluate': { tests: [...DECISIONS, 'engine/plain-javascript', 'engine/first-instant'] },
+  'engine/evaluate': { tests: DECISIONS },
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
   'engine/table': {
     tests: [
