@@ -38,7 +38,7 @@ describe('a line', () => {
     const { hash: stated } = JSON.parse(line) as { readonly hash: string };
     expect(readLine(line)).toEqual({
       ...{ seq: 1, log: LOG, previous: BEGINNING.hash, hash: stated, digest: stated },
-      value: JSON.parse(line),
+      value: JSON.parse(line) as object,
     });
     const changed = line.replace('"time":""', '"time":"now"');
     const read = readLine(changed);
@@ -73,6 +73,7 @@ describe('a line', () => {
     ['no log', lineOf({ log: 1 })],
     ['no hash before it', lineOf({ previous: null })],
     ['no hash', lineOf({ hash: 1 })],
+    ['more levels than can be written again', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
   ])('is none with %s', (_, text) => {
     expect(readLine(text)).toBeNull();
   });
@@ -169,7 +170,6 @@ describe('lines of a log', () => {
       expect(check.head()?.seq).toBe(5);
     });
     expect(faults).toEqual([]);
-    expect(faultsOf((check) => check.skip(3)).length).toBe(0);
     const early = (check: ChainCheck): void => {
       check.skip(2);
       check.line(four);
