@@ -43,7 +43,7 @@ const who = (subject: string, provider = 'orcid') => ({ provider, subject });
 const grantTo = (
   subject: string,
   namespace: string,
-  scopes: readonly Parameters<typeof carriedNames>[0][] | readonly string[],
+  scopes: readonly string[],
   more: Partial<PolicyGrant> = {},
 ): Omit<PolicyGrant, 'id'> => ({
   ...{ principal: { kind: 'identity', identity: who(subject) }, namespace: pathOf(namespace) },
@@ -117,7 +117,8 @@ function outcomeOf(actor: Actor, request: Request, { at = AT, under = policy }: 
   const verdict = decision.decision === 'allow' ? 'allow' : decision.step;
   expect([judgeRaw(under, raw), judgeAs(resolved, input)]).toEqual([verdict, verdict]);
   if (decision.decision === 'allow') return decision.grants.map(({ id }) => id);
-  const { step, cause, identities } = decision;
+  const { decision: answer, step, cause, identities } = decision;
+  expect(answer).toBe('deny');
   return { step, ...(cause === undefined ? {} : { cause }), ...(identities === undefined ? {} : { identities }) };
 }
 
@@ -137,6 +138,7 @@ describe('a decision', () => {
     ['nobody', actorOf(''), access('resource:read', '/a'), { step: 'no_matching_grant' }],
     ['no scope', ADA, access('resource:delete', '/a'), { step: 'unknown_scope' }],
     ['no path', ADA, access('resource:read', '/A'), { step: 'canonicalize' }],
+    ['no path beside a context that is one', ADA, access('resource:read', '/A', '/a'), { step: 'canonicalize' }],
     ['no path of a context', ADA, access('resource:read', '/a', '/A'), { step: 'canonicalize' }],
     ['a scope that a family of no policy has', ADA, access('f00:do', '/a'), { step: 'unknown_scope' }],
     ['below the restriction', actorOf('ada', { under: ['/c', '/a'] }), access('resource:read', '/a/b'), ['g1', 'g3']],
@@ -229,6 +231,7 @@ describe('what is held at a place', () => {
       ...['namespace:read g0', 'namespace:write g1', 'process-run:read g3', 'resource:read g1 g3', 'resource:write g1'],
     ];
     expect(held(ADA, '/a/b')).toEqual(all);
+    held(actorOf('bob ada'), '/a/b');
     expect(held(actorOf('bob'), '/a/b')).toEqual(['resource:read g5']);
     expect(held(ADA, '/a/b', policy, LATE)).toEqual(all.flatMap((text) => (text.includes('process') ? [] : text.replace(' g3', '')))); // prettier-ignore
     expect(held(actorOf('bob'), '/a')).toEqual([]);
@@ -351,13 +354,19 @@ describe('a loaded policy', () => {
   it('decides alike in another thread, which proves nothing of it', () => {
     const packed = packedOf(policy);
     if (packed === null) throw new Error('it has a table');
-    const adopted = adopt(packed);
+    const adopted = adopt(structuredClone(packed));
     expect({ ...adopted }).toEqual({ ...policy });
+    expect([adopted, adopted.counts, adopted.providers].map(Object.isFrozen)).toEqual([true, true, true]);
     const request = access('resource:read', '/a/b');
     expect(outcomeOf(ADA, request, { under: adopted })).toEqual(['g1', 'g3']);
     for (const prove of [verifyDecisions, namespaceDigests, policyRows])
       expect(() => prove(adopted)).toThrow('what is proved of a policy needs it loaded in this thread');
     expect(packedOf(unrestrictedPolicy())).toBeNull();
+  });
+
+  it('is no copy of one', () => {
+    const input = { actor: ADA, request: access('resource:read', '/a'), at: AT };
+    expect(() => decide({ ...policy }, input)).toThrow('a policy handle comes from loading');
   });
 
   it('is not proved to anybody where it needs no grants', () => {

@@ -9,6 +9,8 @@ import { eventOf } from '../../support/audit-log.js';
 const LOG = 'thelog';
 const digestOf = (text: string): string => `sha256:${hash('sha256', text)}`;
 
+const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
 /** A line as an event would be written, with other members, or without some. */
 function lineOf(members: Readonly<Record<string, unknown>> = {}): string {
   const body = { access: null, log: LOG, previous: BEGINNING.hash, seq: 1, time: '', ...members };
@@ -73,7 +75,7 @@ describe('a line', () => {
     ['no log', lineOf({ log: 1 })],
     ['no hash before it', lineOf({ previous: null })],
     ['no hash', lineOf({ hash: 1 })],
-    ['more levels than can be written again', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['more levels than can be written again', lineOf({ deep: 0 }).replace('"deep":0', `"deep":${DEEP}`)],
   ])('is none with %s', (_, text) => {
     expect(readLine(text)).toBeNull();
   });
@@ -209,7 +211,7 @@ describe('lines after the end of a file', () => {
   });
 
   it('are none of them before the end, in the last file, or if no owner wrote them', () => {
-    faultsOf((check) => {
+    const faults = faultsOf((check) => {
       check.begin(3);
       check.line(one);
       expect(check.isLate(two)).toBe(false);
@@ -219,6 +221,9 @@ describe('lines after the end of a file', () => {
       expect([edited, other, 'no line', null].map(check.isLate)).toEqual([false, false, false, false]);
       check.begin(null);
       expect(check.isLate(three)).toBe(false);
+      check.begin(null);
     });
+    // The one that is late, and not those beside it.
+    expect(faults).toMatchObject([{ seq: 3, kind: 'late', text: expect.stringMatching(/^a line after event 2 was /) }]);
   });
 });
