@@ -133,6 +133,7 @@ describe('a decision', () => {
     ['a role', actorOf('bob'), access('resource:read', '/a/b'), ['g5']],
     ['one of several identities', actorOf('nobody bob'), access('resource:read', '/a/b'), ['g5']],
     ['two of them, in the order of ids', actorOf('bob ada'), access('resource:read', '/a/b'), ['g1', 'g3', 'g5']],
+    ['the last of many', actorOf(`${'nobody '.repeat(40)}bob`), access('resource:read', '/a/b'), ['g5']],
     ['the identity of its provider', actorOf('ada@github'), access('resource:read', '/z'), ['g6']],
     ['not one of another', ADA, access('resource:read', '/z'), { step: 'no_matching_grant' }],
     ['nobody', actorOf(''), access('resource:read', '/a'), { step: 'no_matching_grant' }],
@@ -367,6 +368,7 @@ describe('a loaded policy', () => {
   it('is no copy of one', () => {
     const input = { actor: ADA, request: access('resource:read', '/a'), at: AT };
     expect(() => decide({ ...policy }, input)).toThrow('a policy handle comes from loading');
+    expect(() => decideAs({ ...resolveActor(policy, ADA) }, input)).toThrow('a resolved actor comes from resolving');
   });
 
   it('is not proved to anybody where it needs no grants', () => {
