@@ -287,6 +287,9 @@ describe('what is visible', () => {
     ['nothing beside it', actorOf('bob'), '/b', 'subtree', 'no_matching_grant'],
     ['what is held under restrictions', actorOf('ada', { under: ['/a/x', '/a/b', '/a/b/c', '/c'] }), '/', 'subtree', ['', '/a/b /a/x']], // prettier-ignore
     ['the context, if the restriction is above it', actorOf('ada', { under: ['/a'] }), '/a/b', 'subtree', ['', '/a/b']],
+    ['the context, if one of several is', actorOf('ada', { under: ['/a', '/c'] }), '/a/b', 'subtree', ['', '/a/b']],
+    ['what one of several identities holds', actorOf('ada bob'), '/a', 'subtree', ['', '/a']],
+    ['nothing that is held outside of the context', actorOf('ada@github bob'), '/a', 'subtree', ['', '/a/b']],
     ['nothing outside of it', actorOf('ada', { under: ['/c'] }), '/a', 'subtree', 'restriction'],
     ['the line above within it', actorOf('ada', { under: ['/a/b'] }), '/a/b', 'lineage', ['/a/b', '']],
     ['nothing that the credential lacks', actorOf('ada', { scopes: ['resource:write'] }), '/a', 'subtree', 'credential_scope'], // prettier-ignore
@@ -368,7 +371,7 @@ describe('a loaded policy', () => {
   it('is no copy of one', () => {
     const input = { actor: ADA, request: access('resource:read', '/a'), at: AT };
     expect(() => decide({ ...policy }, input)).toThrow('a policy handle comes from loading');
-    expect(() => decideAs({ ...resolveActor(policy, ADA) }, input)).toThrow('a resolved actor comes from resolving');
+    expect(() => decideAs({} as never, input)).toThrow('a resolved actor comes from resolving');
   });
 
   it('is not proved to anybody where it needs no grants', () => {
