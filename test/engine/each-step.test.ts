@@ -289,6 +289,7 @@ describe('what is visible', () => {
     ['the context, if the restriction is above it', actorOf('ada', { under: ['/a'] }), '/a/b', 'subtree', ['', '/a/b']],
     ['the context, if one of several is', actorOf('ada', { under: ['/a', '/c'] }), '/a/b', 'subtree', ['', '/a/b']],
     ['what one of several identities holds', actorOf('ada bob'), '/a', 'subtree', ['', '/a']],
+    ['what one of them inherits', actorOf('ada bob'), '/a/x', 'subtree', ['', '/a/x']],
     ['nothing that is held outside of the context', actorOf('ada@github bob'), '/a', 'subtree', ['', '/a/b']],
     ['nothing outside of it', actorOf('ada', { under: ['/c'] }), '/a', 'subtree', 'restriction'],
     ['the line above within it', actorOf('ada', { under: ['/a/b'] }), '/a/b', 'lineage', ['/a/b', '']],
