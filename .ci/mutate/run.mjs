@@ -44,7 +44,8 @@ tell();
 function sources(shard) {
   if (shard.endsWith('.ts')) return [shard];
   const names = readdirSync(shard).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'));
-  return names.sort().map((name) => `${shard}/${name}`);
+  const files = names.sort().map((name) => `${shard}/${name}`);
+  return files.filter((file) => !(file in SHARDS));
 }
 
 async function mutate(shard, file) {

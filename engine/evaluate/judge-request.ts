@@ -5,12 +5,12 @@ import type { AccessStep, Step } from '../model/decision.js';
 import type { Instant } from '../model/instant.js';
 import { isWithin, type NamespacePath, parentOf, scanNamespace } from '../model/namespace.js';
 import { makeMarks } from '../model/scan-path.js';
-import { readsFromBelow, type RecordScope, SCOPES } from '../model/scope.js';
+import { readsFromBelow, type RecordScope } from '../model/scope.js';
 import { recordBitOf } from '../model/scope-set.js';
 import { heldBy, type Wanted } from '../table/judge.js';
 import { placeOf } from '../table/locate.js';
 import { isHeldByAny } from '../table/merge.js';
-import { findBit, WORD_BITS } from '../table/scope-numbers.js';
+import { findBit } from '../table/scope-numbers.js';
 import { refuseRequest, requireTime } from './caller.js';
 import { UNRESTRICTED } from './policy.js';
 import { type Asker, carries, passesRestriction } from './resolve-actor.js';
@@ -103,7 +103,7 @@ export function judgeOwn(
   return path === null ? 'canonicalize' : judgeTarget(asker, { scope: own.scope, path }, at);
 }
 
-/** All scopes that pass steps 2 to 5 at a path, as bits of one word of a set. */
+/** All scopes that pass steps 2 to 5 at a path, as bits of one word of a set. Bits that stand for no scope say nothing. */
 export function judgeScopes(
   asker: Asker,
   namespace: NamespacePath,
@@ -111,7 +111,7 @@ export function judgeScopes(
 ): number {
   const { count, ground, runs } = asker;
   requireTime(at);
-  const carried = (asker.local ? -1 : word === 0 ? asker.low : asker.high) & knownIn(asker, word);
+  const carried = asker.local ? -1 : word === 0 ? asker.low : asker.high;
   const path = scanNamespace(namespace, TARGET);
   if (path === null || asker.excluded !== null || !passesRestriction(asker, path)) return 0;
   if (ground === UNRESTRICTED) return carried;
@@ -123,12 +123,6 @@ export function judgeScopes(
   // A time that is not an instant denies everything.
   if (at < Infinity) for (let i = 0; i < count; i += 1) held |= heldBy(ground, runs[i] ?? 0, ASKED);
   return held;
-}
-
-/** The bits of a word that stand for scopes of the policy. */
-function knownIn({ own }: Asker, word: number): number {
-  const count = Math.min(Math.max(SCOPES.length + own.names.length - word * WORD_BITS, 0), WORD_BITS);
-  return count === WORD_BITS ? -1 : (1 << count) - 1;
 }
 
 /** Both sides of a copy must be paths before either is judged. */

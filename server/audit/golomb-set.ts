@@ -52,7 +52,8 @@ export function decodeGaps(
   while (numbers.length < count) {
     const begin = at;
     let high = 0;
-    while (at < end && bitAt(at) === 1) {
+    // Behind the end there are only zeros.
+    while (bitAt(at) === 1) {
       high += 1;
       at += 1;
     }

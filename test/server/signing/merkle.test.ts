@@ -124,3 +124,48 @@ it('reads the checkpoints and proofs that it writes, and nothing else', () => {
   expect(parseProof(proofText(proof).replace('index 0', 'index 00'))).toBeNull();
   expect(parseProof(proofText(proof).replace('@v1', '@v2'))).toBeNull();
 });
+
+it('takes a checkpoint or a proof for none where any part of it is in another form', () => {
+  const root = leafHash('x');
+  const text = checkpointText({ log: 'k3v9', size: 7, root });
+  const more = `${text}another line\nand one more\n`;
+  expect(parseCheckpoint(more)).toEqual({ log: 'k3v9', size: 7, root });
+  expect(parseCheckpoint(checkpointText({ log: 'a'.repeat(32), size: 0, root }))?.size).toBe(0);
+  expect(parseCheckpoint(checkpointText({ log: 'a', size: 999_999_999_999_999, root }))?.size).toBe(
+    999_999_999_999_999,
+  );
+  const encoded = root.toString('base64');
+  // The last character of a hash has two bits that say nothing, and stand for zero.
+  const another = `${encoded.slice(0, -2)}${String.fromCharCode((encoded.at(-2) ?? 'A').charCodeAt(0) + 1)}=`;
+  expect(Buffer.from(another, 'base64').equals(root)).toBe(true);
+  for (const bad of [
+    text.replace('k3v9', 'K3v9'),
+    text.replace('k3v9', ''),
+    text.replace('k3v9', 'a'.repeat(33)),
+    text.replace('\n7\n', '\n-7\n'),
+    text.replace('\n7\n', `\n1${'0'.repeat(15)}\n`),
+    text.replace(encoded, another),
+    text.replace(encoded, encoded.slice(1)),
+    `${text}\n`,
+    `${text}no end`,
+    `${text}\nbelow an empty line\n`,
+  ]) {
+    expect([bad, parseCheckpoint(bad)]).toEqual([bad, null]);
+  }
+  const proof = { index: 12, line: 'l', path: [root], checkpoint: 'c\n\nd' };
+  expect(proofText(proof)).toBe(`c2sp.org/tlog-proof@v1\nextra bA==\nindex 12\n${encoded}\n\nc\n\nd`);
+  for (const path of [[], Array.from({ length: 64 }, () => root)]) {
+    expect(parseProof(proofText({ ...proof, path }))).toEqual({ ...proof, path });
+  }
+  for (const bad of [
+    proofText({ ...proof, path: Array.from({ length: 65 }, () => root) }),
+    proofText(proof).replace('extra bA==', 'extra '),
+    proofText(proof).replace('extra bA==', 'extra b!=='),
+    proofText(proof).replace('c2sp.org', 'c2spxorg'),
+    proofText(proof).replace(encoded, encoded.slice(1)),
+    proofText(proof).replace('index 12', `index 1${'0'.repeat(15)}`),
+    ` ${proofText(proof)}`,
+  ]) {
+    expect([bad, parseProof(bad)]).toEqual([bad, null]);
+  }
+});
