@@ -1,6 +1,6 @@
 // compile and inspect as a user runs them: the file is whole or not there, and its digests are what is printed.
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -51,21 +51,6 @@ describe('compile', () => {
     expect(await readFile(join(cwd, '.out.json'), 'utf8')).toBe('old');
     expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
-
-  test.each(['p/x.json', 'p/grants/x.json', 'p/x.yaml', 'link/x.json'])(
-    'writes no %s into the policy folder, where the next check would take it for policy',
-    async (name) => {
-      const policy = Object.entries(POLICY).map(([path, text]) => [`p/${path}`, text] as const);
-      const cwd = await makeFolder({ ...Object.fromEntries(policy), 'p/grants/README.md': '' });
-      await symlink('p/grants', join(cwd, 'link'));
-      const run = await runCli(['compile', 'p', '-o', name], { cwd });
-      expect([run.status, run.stderr]).toEqual([
-        2,
-        `error: \`${name}\` would be taken for a file of the policy, which it is compiled from\n  help: name a file outside of the policy folder\n`,
-      ]);
-      expect(existsSync(join(cwd, name))).toBe(false);
-    },
-  );
 
   test('`-o -` is the snapshot alone on stdout', async () => {
     const cwd = await makeFolder(POLICY);

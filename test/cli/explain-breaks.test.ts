@@ -35,12 +35,12 @@ test('a guardrail that is broken already is not one that a change breaks', async
 
 test('a snapshot says that it cannot know', async () => {
   const cwd = await guardedBy(ONE_WRITER);
-  await runCli(['compile', '.', '-o', '.policy.json'], { cwd });
-  const { stdout, stderr } = await explain(cwd, '.policy.json');
+  await runCli(['compile', '.', '-o', 'policy.json'], { cwd });
+  const { stdout, stderr } = await explain(cwd, 'policy.json');
   expect(stdout).not.toContain('breaks');
   expect(stderr).toContain(
     'note: which guardrails and tests these changes would break was not computed, since a snapshot does not contain them: name the policy folder\n',
   );
   const unknown = expect.objectContaining({ breaks: null });
-  expect(editsOf(await explain(cwd, '.policy.json', '--format', 'json'))).toEqual([unknown, unknown]);
+  expect(editsOf(await explain(cwd, 'policy.json', '--format', 'json'))).toEqual([unknown, unknown]);
 });

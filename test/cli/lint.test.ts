@@ -91,7 +91,7 @@ describe('check', () => {
       expect([at, await codes(args, ignoring)]).toEqual([at, { status: 0, found: [] }]);
       expect([at, (await codes(args, plain)).status]).toEqual([at, 0]);
     }
-    expect((await codes(['compile', '.', '-o', '.s.json', '--strict'], ignoring)).status).toBe(0);
+    expect((await codes(['compile', '.', '-o', 's.json', '--strict'], ignoring)).status).toBe(0);
   });
 
   test('compile never looks at the clock', async () => {
@@ -135,12 +135,12 @@ describe('check', () => {
 
 test('compile lints too, and writes nothing where lint was made to matter', async () => {
   const cwd = await makeFolder(IDLE);
-  expect(await codes(['compile', '.', '-o', '.a.json'], cwd)).toEqual({
+  expect(await codes(['compile', '.', '-o', 'a.json'], cwd)).toEqual({
     status: 0,
     found: ['warning LINT_ROLE_UNUSED'],
   });
-  expect((await codes(['compile', '.', '-o', '.b.json', '--strict'], cwd)).status).toBe(3);
-  expect([existsSync(join(cwd, '.a.json')), existsSync(join(cwd, '.b.json'))]).toEqual([true, false]);
+  expect((await codes(['compile', '.', '-o', 'b.json', '--strict'], cwd)).status).toBe(3);
+  expect([existsSync(join(cwd, 'a.json')), existsSync(join(cwd, 'b.json'))]).toEqual([true, false]);
 });
 
 test('verbs that only use a policy do not lint it', async () => {

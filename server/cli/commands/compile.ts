@@ -1,8 +1,6 @@
 // `bailiwick compile <dir> -o <file>`: everything that `check` does, then one snapshot file, complete or not at all.
-import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative, sep } from 'node:path';
 import type { CompiledSnapshot } from '../../../engine/compiler.js';
-import { addReport, CliFailure, EXIT, statusOf, usage } from '../exit.js';
+import { addReport, statusOf, usage } from '../exit.js';
 import { writeWhole } from '../files.js';
 import { type CliIo, pathOf, pathsOf, write } from '../io.js';
 import { checkVisibly } from '../open-policy.js';
@@ -69,24 +67,5 @@ async function writeSnapshot(
     await write(io.stdout, bytes);
     return;
   }
-  await refusePolicyName(io, target);
   await writeWhole(pathOf(io, target.output), bytes, { shown: target.output, inputs: pathsOf(io, [target.folder]) });
-}
-
-/** A snapshot in the folder of its policy, under a name that the next check takes for a policy file, would make the policy invalid. */
-async function refusePolicyName(
-  io: CliIo,
-  { output, folder }: { readonly output: string; readonly folder: string },
-): Promise<void> {
-  const { nameRefusal } = await import('../../../engine/compiler.js');
-  const at = pathOf(io, output);
-  const [read = '', place = ''] = await Promise.all(
-    [pathOf(io, folder), dirname(at)].map((path) => realpath(path).catch(() => path)),
-  );
-  const path = relative(read, join(place, basename(at)));
-  if (path === '..' || path.startsWith(`..${sep}`)) return;
-  const refusal = nameRefusal(path.split(sep).join('/'));
-  if (refusal === 'aside' || refusal?.code === 'FILE_IGNORED') return;
-  const message = `\`${output}\` would be taken for a file of the policy, which it is compiled from`;
-  throw new CliFailure(EXIT.usage, 'cli.unwritable', message, { help: 'name a file outside of the policy folder' });
 }
