@@ -1,7 +1,7 @@
 // The version of the program, from package.json, and what tells two builds of one version apart.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The version that runs, whatever is installed in its place later. */
@@ -37,10 +37,9 @@ function readAgain(): string {
   }
 }
 
-/** The folder of the engine that runs: that of the whole program where it is bundled (cli/bundle.mjs). */
+/** The compiled engine, of which the bundled program (cli/bundle.mjs) is made, too. */
 export function engineFolder(): string {
-  const own = fileURLToPath(new URL('.', import.meta.url));
-  return basename(own) === 'bin' ? own : join(own, '../../engine');
+  return fileURLToPath(new URL('../../engine', import.meta.url));
 }
 
 /** A digest of the compiled code in a folder: 16 hex digits. */

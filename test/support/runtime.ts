@@ -2,7 +2,6 @@
 // loaded once for all files of a worker. The tests' own modules are loaded once per file (module-hooks.ts), so that no
 // file sees the state of another. jest's own runtime loads everything again for each file, in a realm of its own, which
 // took longer than most tests.
-import type * as AsyncHooks from 'node:async_hooks';
 import { createRequire, register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -13,19 +12,7 @@ const HANDLERS = Symbol.for('EVENT_HANDLERS');
 
 const require = createRequire(import.meta.url);
 register('./module-hooks.js', import.meta.url);
-const asyncHooks = require('node:async_hooks') as typeof AsyncHooks;
-const { AsyncLocalStorage } = asyncHooks;
 let files = 0;
-/** What jest-circus has made for this file. */
-const storages: AsyncHooks.AsyncLocalStorage<unknown>[] = [];
-
-/** Each that is enabled takes time of every promise of the worker until it is disabled, and jest-circus disables none. */
-class FileStorage extends AsyncLocalStorage<unknown> {
-  constructor() {
-    super();
-    storages.push(this);
-  }
-}
 
 /** What jest-runner and jest-circus use of a runtime. */
 // eslint-disable-next-line no-restricted-syntax -- jest makes one of the default export
@@ -34,12 +21,7 @@ export default class NativeRuntime {
   requireInternalModule(path: string): unknown {
     Reflect.deleteProperty(require.cache, path);
     Reflect.deleteProperty(globalThis, HANDLERS);
-    Object.assign(asyncHooks, { AsyncLocalStorage: FileStorage });
-    try {
-      return require(path);
-    } finally {
-      Object.assign(asyncHooks, { AsyncLocalStorage });
-    }
+    return require(path);
   }
 
   setGlobalsForRuntime(globals: unknown): void {
@@ -63,10 +45,7 @@ export default class NativeRuntime {
   getAllCoverageInfoCopy = nothing;
   enterTestCode = nothing;
   leaveTestCode = nothing;
-
-  teardown(): void {
-    for (const storage of storages.splice(0)) storage.disable();
-  }
+  teardown = nothing;
 }
 
 function nothing(): void {
