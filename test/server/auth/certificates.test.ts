@@ -40,7 +40,6 @@ beforeAll(async () => {
     const { certFile } = await issue(folder, name, { authority, usage: 'clientAuth', names });
     certificates.set(name, new X509Certificate(readFileSync(certFile)));
   }
-  now = instantOf(Date.now());
   const [keyFile, certFile] = [join(folder, 'nameless.key'), join(folder, 'nameless.crt')];
   await promisify(execFile)('openssl', [
     ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/O=nobody'],
@@ -48,6 +47,8 @@ beforeAll(async () => {
   ]);
   certificates.set('nameless', new X509Certificate(readFileSync(certFile)));
   certificates.set('authority', new X509Certificate(readFileSync(authority.certFile)));
+  // None of them is valid before the second in which it was made.
+  now = instantOf(Date.now());
 });
 
 it('is named by tokens as RFC 8705 says: by the SHA-256 of its bytes', () => {
