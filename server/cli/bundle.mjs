@@ -23,8 +23,12 @@ function startedModules() {
   );
 }
 
-const entryPoints = { client: join(server, 'client/index.js'), local: join(server, 'client/local.js') };
-for (const file of [join(server, 'cli/bailiwick.js'), ...startedModules()]) {
+const entryPoints = {
+  bailiwick: join(server, 'cli/main.js'),
+  client: join(server, 'client/index.js'),
+  local: join(server, 'client/local.js'),
+};
+for (const file of startedModules()) {
   const name = basename(file, '.js');
   if ((entryPoints[name] ??= file) !== file) throw new Error(`${file} has the name of ${entryPoints[name]}`);
 }

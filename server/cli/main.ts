@@ -1,5 +1,8 @@
+#!/usr/bin/env node
 // The command line: argv to a verb to an exit status. A verb is loaded when it is named, and loads what it needs when it runs.
+import { realpathSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { isDiskStuck } from '../lib/stuck-disk.js';
@@ -44,7 +47,7 @@ async function fail(error: unknown, io: CliIo, argv: readonly string[]): Promise
 }
 
 /** Runs as the program `bailiwick`. */
-export async function run(): Promise<void> {
+async function run(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
   // `DEBUG` makes libraries log to stderr, including statements and their values. It is removed before any of them is
   // loaded.
@@ -86,3 +89,15 @@ export async function run(): Promise<void> {
 
 /** Milliseconds in which what was said last is still printed. */
 const LAST_WORDS = 500;
+
+function isEntry(): boolean {
+  const script = process.argv[1];
+  if (script === undefined) return false;
+  try {
+    return realpathSync(script) === fileURLToPath(import.meta.url);
+  } catch {
+    return false;
+  }
+}
+
+if (isEntry()) await run();
