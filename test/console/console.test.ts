@@ -329,7 +329,7 @@ describe('the page on the admin listener', () => {
     await shot('lost-dark');
     // What the gateway refuses is in the log of the browser, too.
     const isRefusal = (text: string): boolean =>
-      /^Failed to load resource: (?:the server responded with a status of (?:400|401|404|409|503)|net::ERR_CONNECTION_)/.test(
+      /^Failed to load resource: (?:the server responded with a status of (?:400|401|404|409|503)|net::ERR_(?:CONNECTION|SOCKET)_)/.test(
         text,
       );
     expect(faults.filter((text) => !isRefusal(text))).toEqual([]);

@@ -40,13 +40,13 @@ async function ask(served: TestGateway, key: string): Promise<Timed> {
 }
 
 /** So that no two arrive at the same time, of which the keys would be looked up together. */
-async function askOneByOne(keys: readonly string[]): Promise<readonly Timed[]> {
+async function askOneByOne(keys: readonly string[]): Promise<readonly Promise<Timed>[]> {
   const asked: Promise<Timed>[] = [];
   for (const each of keys) {
     asked.push(ask(served, each));
     await sleep(1);
   }
-  return Promise.all(asked);
+  return asked;
 }
 
 const outcome = ({ status, json }: Reply): string =>
@@ -158,7 +158,7 @@ if (findPostgres() === null) {
       expectProblem(reply, '503 db.unavailable');
       expect(reply.milliseconds).toBeGreaterThan(900);
 
-      const crowd = await askOneByOne(Array<string>(100).fill(key));
+      const crowd = await Promise.all(await askOneByOne(Array<string>(100).fill(key)));
       for (const each of crowd) expectProblem(each, '503 db.unavailable');
       // 64 may wait; the rest are not made to.
       const refusedAtOnce = served.lines.filter(
@@ -314,14 +314,22 @@ describe('an embedded store that has too much to do', () => {
     for (let index = 0; index < 120; index += 1) keys.push((await served.key({ actor: `a${String(index)}` })).text);
     // Looked up before, so that only their queries wait.
     for (const each of keys) await until(async () => outcome(await ask(served, each)) === '200');
-    const sleeper = slow.knex.raw('SELECT pg_sleep(?)', [4]).then(() => performance.now());
+    let isAsked = false;
+    const sleeper = slow.knex
+      .transaction(async (trx) => {
+        while (!isAsked) await trx.raw('SELECT pg_sleep(1)');
+      })
+      .then(() => performance.now());
     // Until the engine sleeps, it answers.
     let late = await ask(served, key);
     while (outcome(late) === '200') late = await ask(served, key);
     expectProblem(late, '504 db.timeout');
     expect(late.milliseconds).toBeGreaterThan(STATEMENT_TIMEOUT - 50);
 
-    const crowd = await askOneByOne(keys);
+    const asked = await askOneByOne(keys);
+    // As long as it takes here to ask, and not longer.
+    isAsked = true;
+    const crowd = await Promise.all(asked);
     const answered = performance.now();
     const counts = new Map<string, number>();
     for (const reply of crowd) counts.set(outcome(reply), (counts.get(outcome(reply)) ?? 0) + 1);
