@@ -60,7 +60,7 @@ describeOnStores('a greedy actor beside a modest one', (store) => {
   /** The heavy statements that PostgreSQL runs: who runs them, and since when. */
   const running = async (): Promise<readonly unknown[]> => {
     const { rows } = await store.db.knex.raw<{ rows: readonly unknown[] }>(
-      "SELECT pid, query_start FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%jsonb_typeof%' AND pid <> pg_backend_pid() ORDER BY pid",
+      "SELECT pid, xact_start FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%jsonb_typeof%' AND pid <> pg_backend_pid() ORDER BY pid",
     );
     return rows;
   };
