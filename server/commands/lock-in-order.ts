@@ -5,7 +5,7 @@
 import { canonicalize, FAMILIES, type NamespacePath } from '../../engine/index.js';
 import { isRecordId } from '../api/record-schema.js';
 import { type Fragment, sql } from '../db/sql.js';
-import { familyCode, IS_NAMED, storedPath } from '../db/tables.js';
+import { familyCode, IS_NAMED, outsideIndexes, storedPath } from '../db/tables.js';
 import type { Command, GivenName, Session, TouchedName } from './command.js';
 import { access } from './rules.js';
 import { TO_CHANGE, TO_MOVE, TO_REFER } from './stored.js';
@@ -32,8 +32,10 @@ export async function lockInOrder(
   const paths = touched.flatMap((one) => ('path' in one ? [storedPath(one.path)] : []));
   if (ids.length + paths.length + named.length + dependsOn.size === 0) return;
   const found = await session.rows<Placed>(
-    sql`SELECT id, family, path FROM records WHERE id = ANY(${[...ids, ...named]}::uuid[])
-      UNION SELECT id, family, path FROM records WHERE family = 0 AND path = ANY(${paths}::text[])`,
+    // Each path is looked up by itself, as in `readGround`.
+    sql`${placesOf([...ids, ...named])}
+      UNION SELECT n.* FROM unnest(${paths}::text[]) AS o (path)
+        CROSS JOIN LATERAL (SELECT x.id, x.family, x.path FROM records AS x WHERE x.family = 0 AND x.path = o.path OFFSET 0) AS n`,
   );
   const removed = new Set(commands.filter(removes).map(({ record }) => record?.toLowerCase()));
   const referred = dependsOn.size === 0 ? [] : await referredBy(session, commands);
@@ -55,11 +57,15 @@ function may({ judge }: Session, action: 'read' | 'write', { family: code, path 
   return family !== undefined && namespace.ok && judge(access(family, action, namespace.path)) === 'allow';
 }
 
+function placesOf(ids: readonly string[]): Fragment {
+  return sql`SELECT x.id, x.family, x.path FROM records AS x WHERE x.id = ANY(${ids}::uuid[]) AND ${outsideIndexes(sql`x`)}`;
+}
+
 /** The ids of what the commands say that their records refer to, as far as the actor may read it. */
 async function referredBy(session: Session, commands: readonly Command[]): Promise<readonly string[]> {
   const like = commands.flatMap(({ refersLike }) => (refersLike === undefined ? [] : [refersLike])).filter(isRecordId);
   const ids = [...commands.flatMap(({ refersTo = [] }) => refersTo), ...(await referencesLike(session, like))];
-  const found = await session.rows<Placed>(sql`SELECT id, family, path FROM records WHERE id = ANY(${ids}::uuid[])`);
+  const found = await session.rows<Placed>(placesOf(ids));
   return found.filter((one) => may(session, 'read', one)).map(({ id }) => id);
 }
 
@@ -131,7 +137,8 @@ async function readNamed(
   const ids = given.flatMap(({ of, template }) => [of, template].filter((id) => typeof id === 'string'));
   const rows = await session.rows<Omit<Named, 'namespace'> & { readonly id: string; readonly path: string } & Asks>(
     sql`SELECT x.id, x.path, x.name, x.template, t.id AS "asking", COALESCE(t.unique_name, x.unique_name) AS asks
-      FROM records AS x LEFT JOIN records AS t ON t.id = x.template WHERE x.id = ANY(${ids.filter(isRecordId)}::uuid[])`,
+      FROM records AS x LEFT JOIN LATERAL (SELECT r.id, r.unique_name FROM records AS r WHERE r.id = x.template OFFSET 0) AS t ON TRUE
+      WHERE x.id = ANY(${ids.filter(isRecordId)}::uuid[])`,
   );
   const records = rows.flatMap(({ id, path, name, template }) => {
     const namespace = canonicalize(path);

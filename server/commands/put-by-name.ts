@@ -11,7 +11,7 @@ import { insertNew } from './create-record.js';
 import { assertOpen, assertRoom, holdReferences, judgeByTemplate } from './references.js';
 import { access, alsoAllow, mustAllow } from './rules.js';
 import { byId, type Ground, lockRecord, type StoredRecord, readGround, readRecord, updateRecord } from './stored.js';
-import { byUniqueName, lockNames } from './unique-names.js';
+import { lockNames, toLockByUniqueName } from './unique-names.js';
 
 export interface PuttingByName {
   /** The id of the record if it is created. */
@@ -42,7 +42,9 @@ export function putByName(putting: PuttingByName): Command {
         look: async (session) => {
           const [, record, ground] = await Promise.all([
             lockNames(session, [{ family: FAMILY, namespace, name }]),
-            lockRecord(session, byUniqueName({ family: FAMILY, namespace, name }), [sql`${sameAs(fields)} AS same`]),
+            lockRecord(session, toLockByUniqueName({ family: FAMILY, namespace, name }), [
+              sql`${sameAs(fields)} AS same`,
+            ]),
             readGround(session, { namespaces: lineageOf(namespace), ids: [fields.template.toLowerCase()] }),
           ]);
           return () => put(session, putting, { record, ground });

@@ -57,6 +57,16 @@ export function byUniqueName({
       AND x.unique_name AND x.archived_at IS NULL AND x.family ${IS_NAMED}`;
 }
 
+/**
+ * The same for a statement that locks. In one of those the planner takes another index that begins with the name for as
+ * good while the store is small. So the record is found first, and judged again when it is locked.
+ */
+export function toLockByUniqueName(named: Parameters<typeof byUniqueName>[0]): Fragment {
+  return sql`x.id = (SELECT x.id FROM records AS x WHERE ${byUniqueName(named)} OFFSET 0)
+      AND x.path IS NOT DISTINCT FROM ${storedPath(named.namespace)}::text AND x.name IS NOT DISTINCT FROM ${named.name}::text
+      AND x.unique_name AND x.archived_at IS NULL`;
+}
+
 /** Locks the names themselves, as those that nobody has yet have no row to lock, in an order that all writers keep. */
 export async function lockNames(session: Session, names: readonly TouchedName[]): Promise<void> {
   const keys = [...new Set(names.map(({ family, namespace, name }) => `${family} ${namespace} ${name}`))].sort();

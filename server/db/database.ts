@@ -18,6 +18,7 @@ import { openReplicas, type ReplicasOptions, type ReplicaState } from './replica
 import { inTransaction, type TransactionOptions } from './transaction.js';
 import { StoreError } from './failures.js';
 import { sql } from './sql.js';
+import { outsideIndexes } from './tables.js';
 import { makeBriefTurns } from '../lib/turns.js';
 import { makeWriters, type OneWriter, type Rows, type StoreWriter } from './writing.js';
 
@@ -254,7 +255,7 @@ function makeKnex(pool: StorePool): Knex {
  */
 async function tryReading(read: StoreReader): Promise<void> {
   try {
-    await read(sql`SELECT 1 FROM records WHERE id = ${NOBODY}::uuid`);
+    await read(sql`SELECT 1 FROM records AS r WHERE r.id = ${NOBODY}::uuid AND ${outsideIndexes(sql`r`)}`);
   } catch (error) {
     if (!(error instanceof StoreError && error.code === 'store.busy')) throw error;
   }

@@ -8,7 +8,7 @@
 import { canonicalize, type Family, type NamespacePath } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import { sql, type Fragment } from '../db/sql.js';
-import { familyCode } from '../db/tables.js';
+import { familyCode, outsideIndexes } from '../db/tables.js';
 import { recordJson } from './projection.js';
 import { visibleRanges, visibleRows, type RowPredicate } from './row-predicate.js';
 
@@ -76,9 +76,11 @@ export function namespaceStatement(predicate: RowPredicate): Fragment {
 /**
  * Fenced, so that the planner cannot walk another index instead, which would take as long as the namespace has records.
  * No index can be used for IS NOT DISTINCT FROM: one that begins with the family would take as long as that has records.
+ * And none can be read from end to end in place of the primary key (`outsideIndexes`).
  */
 function byPrimaryKey({ family, id }: RecordKey, columns: Fragment): Fragment {
-  return sql`(SELECT ${columns} FROM records AS r WHERE r.id = ${id}::uuid AND r.family IS NOT DISTINCT FROM ${familyCode(family)}::smallint OFFSET 0)`;
+  return sql`(SELECT ${columns} FROM records AS r WHERE r.id = ${id}::uuid AND r.family IS NOT DISTINCT FROM ${familyCode(family)}::smallint
+    AND ${outsideIndexes(sql`r`)} OFFSET 0)`;
 }
 
 function shown(family: Family, rows: Fragment): Fragment {
