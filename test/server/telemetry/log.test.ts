@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { toldText } from '../../../server/db/failures.js';
 import { describeError, makeLogger } from '../../../server/telemetry/log.js';
 import { maskCredentials } from '../../../server/lib/mask.js';
+import { growth } from '../../support/cpu-time.js';
 
 /** As pg makes them: values of rows and of the statement are all over it. */
 function databaseError(): Error {
@@ -78,6 +79,22 @@ describe('makeLogger', () => {
   it('leaves what only looks a little like one', () => {
     const said = 'keys begin with bwk_ and end; eyJ is no token, nor is eye.jay';
     expect(maskCredentials(said)).toBe(said);
+  });
+
+  it.each(['eyJ', '%65%79%4a', 'eyJ%2e', 'eyJ.', 'bwk_', 'bwk', '%25', '%', 'b%25'])(
+    'looks for credentials in many times "%s" at the cost of any other text of that length',
+    (piece) => {
+      const cost = growth(4_000, (size) => {
+        const text = piece.repeat(size / piece.length);
+        return () => maskCredentials(text);
+      });
+      expect(cost).toBeLessThan(24);
+    },
+  );
+
+  it('masks what stands behind something that begins like one', () => {
+    expect(maskCredentials(`eyJ_and_bwk_and_${KEY} and eyJeyJ${TOKEN}`)).toBe('eyJ_and_[credential] and [credential]');
+    expect(maskCredentials(`x${TOKEN}/${KEY}"`)).toBe('x[credential]/[credential]"');
   });
 
   it('writes lines of its level and above', () => {
