@@ -31,6 +31,7 @@ import { watchAge } from '../policy/active/staleness.js';
 import { signingReads } from '../policy/open/verify-offer.js';
 import { keptTables } from '../policy/store/kept-tables.js';
 import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
+import { logWarnings } from '../telemetry/log-warnings.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
@@ -63,6 +64,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     level: config.log.level,
     ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
   });
+  const stopWarnings = logWarnings(log);
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
   let closing: (() => void) | null = null;
@@ -186,6 +188,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
   } finally {
     await reload.stop();
     await tracing?.close();
+    stopWarnings();
     await log.flush();
     closing?.();
     termination.stop();

@@ -24,6 +24,7 @@ import { startPolicy } from '../policy/active/start-policy.js';
 import { keptTables } from '../policy/store/kept-tables.js';
 import { elapsedBetween, momentNow } from '../lib/moment.js';
 import { makeIdSource, systemClock as clock } from '../lib/ports.js';
+import { logWarnings } from '../telemetry/log-warnings.js';
 import { openTracing } from '../telemetry/tracing.js';
 import type { Poller } from '../lib/poller.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
@@ -47,6 +48,7 @@ async function start({
   const told = momentNow();
   process.title = `bailiwick worker ${String(number)}`;
   const log = makeLogger({ fields: { worker: number }, level: config.log.level });
+  logWarnings(log);
   const tracing = await openTracing(env, log);
   const ledger = makeRateLedger();
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
