@@ -235,7 +235,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
   const auditFault = options.audit?.fault ?? ((): null => null);
-  const readiness = makeReadiness({ policies, ages, clock, ping: () => db.ping(), auditFault, isLeaving });
+  const { certificateExpires = null } = options;
+  const ping = (): Promise<void> => db.ping();
+  const readiness = makeReadiness({ policies, ages, clock, ping, auditFault, certificateExpires, isLeaving });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
@@ -243,7 +245,6 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishReadiness(metrics, readiness);
   publishShadow(metrics, shadow);
   publishIssuers(metrics, actors.issuers);
-  const { certificateExpires = null } = options;
   publishCertificate(metrics, certificateExpires);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);

@@ -84,6 +84,7 @@ async function start({
     ages: config.snapshot,
     isLeaving: at.isLeaving,
     connections: at.connections,
+    certificateExpires: tls === null ? null : tls.expires,
     // The primary tells this worker when the source has confirmed the policy.
     confirmedBy: 'source',
     ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),

@@ -34,7 +34,7 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
   publishReadiness(registry, () =>
     Promise.resolve({
       isReady: true,
-      checks: { listener: 'ok', policy: 'ok', store: 'ok', outbox: 'ok', audit: 'ok' },
+      checks: { listener: 'ok', certificate: 'ok', policy: 'ok', store: 'ok', outbox: 'ok', audit: 'ok' },
     }),
   );
   publishShadow(registry, {

@@ -28,6 +28,8 @@ afterAll(async () => {
 });
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+/** The checks of /readyz. */
+const ALL_OK = { listener: 'ok', certificate: 'ok', policy: 'ok', store: 'ok', outbox: 'ok', audit: 'ok' };
 const KEYS = { path: '/admin/v1/keys' };
 const NEW = { ...KEYS, method: 'POST', body: { actor: 'ana', identities: ['orcid:ana'] } };
 
@@ -69,11 +71,26 @@ describe('health', () => {
     const at = await bindTcp({ host: '127.0.0.1', port: 0 });
     const listener = await listen(services, { routes: services.adminRoutes, manner: { guard: noPage }, at });
     const ready = await callAdmin(at.at.port, { path: '/readyz' });
-    expect([ready.status, ready.json]).toEqual([
-      503,
-      { status: 'failed', checks: { listener: 'ok', policy: 'ok', store: 'failed', outbox: 'ok', audit: 'ok' } },
-    ]);
+    expect([ready.status, ready.json]).toEqual([503, { status: 'failed', checks: { ...ALL_OK, store: 'failed' } }]);
     expect(outcome(await callAdmin(at.at.port, { path: '/livez' }))).toBe('200');
+    await listener.close();
+    await services.close();
+  });
+
+  it('is not ready once the certificate of the API has expired', async () => {
+    const rate = { perActor: 0, perAddress: 0, unauthenticated: 0 };
+    let now = instantOf(0);
+    const services = await makeServices({
+      ...{ mode: { kind: 'local' }, rate, concurrency: { perActor: 4 }, log: silent, db: open.db },
+      clock: { now: () => now },
+      certificateExpires: () => instantOf(1000),
+    });
+    const at = await bindTcp({ host: '127.0.0.1', port: 0 });
+    const listener = await listen(services, { routes: services.adminRoutes, manner: { guard: noPage }, at });
+    const ready = async (): Promise<unknown> => (await callAdmin(at.at.port, { path: '/readyz' })).json;
+    expect(await ready()).toEqual({ status: 'ok', checks: ALL_OK });
+    now = instantOf(1000);
+    expect(await ready()).toEqual({ status: 'failed', checks: { ...ALL_OK, certificate: 'failed' } });
     await listener.close();
     await services.close();
   });
