@@ -3,16 +3,6 @@
 const STEPS = ['each-step', 'reentry', 'plain-javascript', 'credential-scopes', 'many-holdings'].map(
   (name) => `engine/${name}`,
 );
-const DECISIONS = [
-  ...STEPS,
-  'engine/first-instant',
-  'engine/visible-difference',
-  'engine/conformance',
-  'engine/doors',
-  'engine/evaluate-properties',
-  'engine/table',
-];
-
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
   'engine/evaluate/open-snapshot.ts': { tests: ['engine/each-step', 'engine/table-file', 'engine/loaded-again'] },
@@ -21,11 +11,12 @@ export const SHARDS = {
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
   'engine/table': {
     tests: [
-      ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept', 'locate', 'merge'].map(
+      ...['example', 'kept', 'columns', 'cite', 'own-scopes', 'locate', 'merge', 'steps', 'scope-numbers', 'slots'].map(
         (name) => `engine/table/${name}`,
       ),
-      ...['engine/table-file', 'engine/first-instant'],
-      ...DECISIONS,
+      ...STEPS,
+      'engine/first-instant',
+      'engine/table-file',
     ],
   },
   'server/auth': {
