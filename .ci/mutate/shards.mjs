@@ -5,7 +5,9 @@ const STEPS = ['each-step', 'reentry', 'plain-javascript', 'credential-scopes', 
 );
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
-  'engine/evaluate/open-snapshot.ts': { tests: ['engine/each-step', 'engine/table-file', 'engine/loaded-again'] },
+  'engine/evaluate/open-snapshot.ts': {
+    tests: ['engine/opened-alike', 'engine/each-step', 'engine/table-file', 'engine/loaded-again'],
+  },
   'engine/evaluate/table-file.ts': { tests: ['engine/table-file'] },
   'engine/evaluate/visible-difference.ts': { tests: ['engine/visible-difference'] },
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
@@ -14,6 +16,7 @@ export const SHARDS = {
       ...['example', 'kept', 'columns', 'cite', 'own-scopes', 'locate', 'merge', 'steps', 'scope-numbers', 'slots'].map(
         (name) => `engine/table/${name}`,
       ),
+      'engine/opened-alike',
       ...STEPS,
       'engine/first-instant',
       'engine/table-file',
@@ -61,6 +64,8 @@ export const SHARDS = {
   },
   'engine/snapshot': {
     tests: [
+      'engine/snapshot-marks',
+      'engine/snapshot-hashes',
       'engine/snapshot-canonical',
       'engine/snapshot-refusals',
       'engine/below',

@@ -1,7 +1,7 @@
 // Each step of a decision at every door, with what the answers cite, hold and show, and what proofs say of the same policy. Small enough
 // to be read, and quick: generated worlds meet all of this, too, but seldom one thing alone.
 import { describe, expect, it } from '@jest/globals';
-import { compilePolicy, draftPolicy, explain, openUnread, policyRows, whatCan, whoCan } from '../../engine/compiler.js';
+import { explain, policyRows, whatCan, whoCan } from '../../engine/compiler.js';
 import {
   type Actor,
   adopt,
@@ -393,20 +393,6 @@ describe('a loaded policy', () => {
     for (const prove of [verifyDecisions, namespaceDigests, policyRows])
       expect(() => prove(adopted)).toThrow('what is proved of a policy needs it loaded in this thread');
     expect(packedOf(unrestrictedPolicy())).toBeNull();
-  });
-
-  it('is the same where it is opened without its bytes, and decides and is proved alike as a draft', () => {
-    const compiled = compilePolicy(SET);
-    if (!compiled.ok) throw new Error('it compiles');
-    const unread = openUnread(SET, compiled.snapshot);
-    expect({ ...unread }).toEqual({ ...policy });
-    const draft = draftPolicy(SET);
-    if (draft === null) throw new Error('it is small');
-    expect({ ...draft }).toEqual({ ...policy, digest: '', decisions: '', checks: null });
-    for (const under of [unread, draft]) {
-      expect(outcomeOf(ADA, access('resource:read', '/a/b'), { under })).toEqual(['g1', 'g3']);
-      expect(policyRows(under)).toEqual(policyRows(policy));
-    }
   });
 
   it('is no copy of one', () => {
