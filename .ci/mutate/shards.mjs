@@ -11,17 +11,28 @@ export const SHARDS = {
   'engine/evaluate/table-file.ts': { tests: ['engine/table-file'] },
   'engine/evaluate/visible-difference.ts': { tests: ['engine/visible-difference'] },
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
-  'engine/table': {
+  'engine/table/build.ts': {
     tests: [
-      ...['example', 'kept', 'columns', 'cite', 'own-scopes', 'locate', 'merge', 'steps', 'scope-numbers', 'slots'].map(
-        (name) => `engine/table/${name}`,
-      ),
+      'engine/table/example',
+      'engine/table/locate',
       'engine/opened-alike',
-      ...STEPS,
-      'engine/first-instant',
+      'engine/each-step',
       'engine/table-file',
     ],
   },
+  'engine/table/cite.ts': { tests: ['engine/table/cite', 'engine/each-step'] },
+  'engine/table/columns.ts': { tests: ['engine/table/example', 'engine/table/columns'] },
+  'engine/table/judge.ts': { tests: ['engine/each-step', 'engine/first-instant', 'engine/many-holdings'] },
+  'engine/table/kept.ts': { tests: ['engine/table/kept'] },
+  'engine/table/locate.ts': { tests: ['engine/table/locate', 'engine/each-step'] },
+  'engine/table/merge.ts': { tests: ['engine/each-step', 'engine/table/merge'] },
+  'engine/table/own-scopes.ts': { tests: ['engine/table/own-scopes'] },
+  'engine/table/runs.ts': {
+    tests: ['engine/table/example', 'engine/each-step', 'engine/many-holdings', 'engine/table/merge'],
+  },
+  'engine/table/scope-numbers.ts': { tests: ['engine/table/scope-numbers', 'engine/each-step'] },
+  'engine/table/slots.ts': { tests: ['engine/table/slots'] },
+  'engine/table/steps.ts': { tests: ['engine/table/example', 'engine/table/steps'] },
   'server/auth': {
     tests: [
       'server/auth/authenticator',
@@ -62,10 +73,14 @@ export const SHARDS = {
       'server/http/admin-listener',
     ],
   },
+  'engine/snapshot/hash.ts': { tests: ['engine/snapshot-hashes'] },
+  'engine/snapshot/marks.ts': { tests: ['engine/snapshot-marks'] },
+  'engine/snapshot/nesting-fault.ts': { tests: ['engine/snapshot-nesting'] },
+  'engine/snapshot/sha256-node.ts': { tests: ['engine/snapshot-hashes'] },
+  'engine/snapshot/sha256-portable.ts': { tests: ['engine/snapshot-hashes'] },
+  'engine/snapshot/visibility-digest.ts': { tests: ['engine/snapshot-hashes'] },
   'engine/snapshot': {
     tests: [
-      'engine/snapshot-marks',
-      'engine/snapshot-hashes',
       'engine/snapshot-canonical',
       'engine/snapshot-refusals',
       'engine/below',
