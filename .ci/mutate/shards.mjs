@@ -22,7 +22,9 @@ export const SHARDS = {
   },
   'engine/table/cite.ts': { tests: ['engine/table/cite', 'engine/each-step'] },
   'engine/table/columns.ts': { tests: ['engine/table/example', 'engine/table/columns'] },
-  'engine/table/judge.ts': { tests: ['engine/each-step', 'engine/table/cite', 'engine/first-instant'] },
+  'engine/table/judge.ts': {
+    tests: ['engine/table/judge', 'engine/each-step', 'engine/table/cite', 'engine/first-instant'],
+  },
   'engine/table/kept.ts': { tests: ['engine/table/kept'] },
   'engine/table/locate.ts': { tests: ['engine/table/locate', 'engine/each-step'] },
   'engine/table/merge.ts': { tests: ['engine/each-step', 'engine/table/merge'] },
