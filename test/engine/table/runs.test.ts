@@ -72,13 +72,19 @@ describe('what is held', () => {
       ...{ name: 'crew', description: null, place: null },
       members: [{ kind: 'identity' as const, identity: BOB, place: null }],
     };
-    const table = tableOf(load(policyOf([crew], [grant('/a'), grant('/b', { expires: instantOf(10) })])));
-    const [ofCrew, ofAda = 0, ofBob] = table.runStart;
+    const cat = { kind: 'identity', identity: { provider: 'orcid', subject: 'cat' } } as const;
+    const grants = [
+      grant('/a'),
+      grant('/b', { expires: instantOf(10) }),
+      grant('/c', { principal: cat, scopes: scopeSetOf(['resource:write']) }),
+    ];
+    const table = tableOf(load(policyOf([crew], grants)));
+    const [ofCrew, ofAda = 0, ofBob, ofCat = 0] = table.runStart;
     expect([ofCrew, ofBob]).toEqual([0, 0]);
-    // The empty run; entry and set; a head and two steps; a head and one step; and the last entry.
-    expect(table.runs.length).toBe(2 + 1 + 3 + 2 + 1);
-    expect(table.runs[ofAda]).toBe(16);
-    expect((table.runs.at(-1) ?? 0) >> SET_BITS).toBe(2);
+    // The empty run; for each of the others entry and set, then heads, each with its steps; and the last entry.
+    expect(table.runs.length).toBe(2 + (1 + 3 + 3) + (1 + 2) + 1);
+    expect([ofAda, ofCat].map((run) => table.runs[run])).toEqual([16, (2 << SET_BITS) | 32]);
+    expect((table.runs.at(-1) ?? 0) >> SET_BITS).toBe(3);
   });
 });
 
