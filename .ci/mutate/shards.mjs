@@ -3,31 +3,36 @@
 const STEPS = ['each-step', 'reentry', 'plain-javascript', 'credential-scopes', 'many-holdings'].map(
   (name) => `engine/${name}`,
 );
-const DECISIONS = [
-  ...STEPS,
-  'engine/first-instant',
-  'engine/visible-difference',
-  'engine/conformance',
-  'engine/doors',
-  'engine/evaluate-properties',
-  'engine/table',
-];
-
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
-  'engine/evaluate/open-snapshot.ts': { tests: ['engine/each-step', 'engine/table-file', 'engine/loaded-again'] },
+  'engine/evaluate/open-snapshot.ts': {
+    tests: ['engine/opened-alike', 'engine/each-step', 'engine/table-file', 'engine/loaded-again'],
+  },
   'engine/evaluate/table-file.ts': { tests: ['engine/table-file'] },
   'engine/evaluate/visible-difference.ts': { tests: ['engine/visible-difference'] },
   'server/query/row-predicate.ts': { tests: ['server/query/row-predicate', 'server/query/statements'] },
-  'engine/table': {
+  'engine/table/build.ts': {
     tests: [
-      ...['slots', 'steps', 'scope-numbers', 'own-scopes', 'columns', 'cite', 'example', 'kept', 'locate', 'merge'].map(
-        (name) => `engine/table/${name}`,
-      ),
-      ...['engine/table-file', 'engine/first-instant'],
-      ...DECISIONS,
+      'engine/table/example',
+      'engine/table/locate',
+      'engine/opened-alike',
+      'engine/each-step',
+      'engine/table-file',
     ],
   },
+  'engine/table/cite.ts': { tests: ['engine/table/cite', 'engine/each-step'] },
+  'engine/table/columns.ts': { tests: ['engine/table/example', 'engine/table/columns'] },
+  'engine/table/judge.ts': {
+    tests: ['engine/table/judge', 'engine/table/runs', 'engine/each-step', 'engine/table/cite', 'engine/first-instant'],
+  },
+  'engine/table/kept.ts': { tests: ['engine/table/kept'] },
+  'engine/table/locate.ts': { tests: ['engine/table/locate', 'engine/each-step'] },
+  'engine/table/merge.ts': { tests: ['engine/each-step', 'engine/table/merge'] },
+  'engine/table/own-scopes.ts': { tests: ['engine/table/own-scopes'] },
+  'engine/table/runs.ts': { tests: ['engine/table/runs', 'engine/table/example', 'engine/table/judge'] },
+  'engine/table/scope-numbers.ts': { tests: ['engine/table/scope-numbers', 'engine/each-step'] },
+  'engine/table/slots.ts': { tests: ['engine/table/slots'] },
+  'engine/table/steps.ts': { tests: ['engine/table/example', 'engine/table/steps'] },
   'server/auth': {
     tests: [
       'server/auth/authenticator',
@@ -68,6 +73,12 @@ export const SHARDS = {
       'server/http/admin-listener',
     ],
   },
+  'engine/snapshot/hash.ts': { tests: ['engine/snapshot-hashes'] },
+  'engine/snapshot/marks.ts': { tests: ['engine/snapshot-marks'] },
+  'engine/snapshot/nesting-fault.ts': { tests: ['engine/snapshot-nesting'] },
+  'engine/snapshot/sha256-node.ts': { tests: ['engine/snapshot-hashes'] },
+  'engine/snapshot/sha256-portable.ts': { tests: ['engine/snapshot-hashes'] },
+  'engine/snapshot/visibility-digest.ts': { tests: ['engine/snapshot-hashes'] },
   'engine/snapshot': {
     tests: [
       'engine/snapshot-canonical',

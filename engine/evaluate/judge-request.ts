@@ -34,7 +34,7 @@ const OTHER = makeMarks();
 
 export function judgeAccess(
   asker: Asker,
-  request: Extract<RawRequest, { readonly kind: 'access' }>,
+  request: Omit<Extract<RawRequest, { readonly kind: 'access' }>, 'kind'>,
   at: Instant,
 ): AccessVerdict {
   const { scope, target } = request;

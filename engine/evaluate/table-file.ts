@@ -40,19 +40,15 @@ export function tableParts({ facts, table: { buffer, ...table } }: PackedPolicy)
  */
 export function openTableFile(bytes: Uint8Array): PackedPolicy | null {
   const { buffer, byteOffset, length } = bytes;
+  if (byteOffset !== 0) return null;
   const end = length - LENGTH_BYTES;
-  if (end < 0 || byteOffset !== 0) return null;
-  const tailLength = new DataView(buffer, end, LENGTH_BYTES).getUint32(0, true);
-  if (tailLength > end) return null;
-  const tail = tailOf(bytes.slice(end - tailLength, end));
-  if (tail === null || layOut(tail.table.sizes, null).bytes !== end - tailLength) return null;
-  return { facts: tail.facts, table: { ...tail.table, buffer } };
-}
-
-function tailOf(text: Uint8Array): Tail | null {
   try {
-    const tail: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(text));
-    return isTail(tail) ? tail : null;
+    const columns = end - new DataView(buffer, end, LENGTH_BYTES).getUint32(0, true);
+    // Bytes that threads share have no text: hence a copy.
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.slice(columns, end));
+    const tail: unknown = JSON.parse(text);
+    if (!isTail(tail) || layOut(tail.table.sizes, null).bytes !== columns) return null;
+    return { facts: tail.facts, table: { ...tail.table, buffer } };
   } catch {
     return null;
   }
@@ -60,11 +56,13 @@ function tailOf(text: Uint8Array): Tail | null {
 
 /** Only the sizes are examined: whoever opens a file knows that it is what `tableParts` wrote. */
 function isTail(tail: unknown): tail is Tail {
-  const sizes = memberOf(memberOf(tail, 'table'), 'sizes');
-  if (typeof sizes !== 'object' || sizes === null || memberOf(tail, 'facts') === undefined) return false;
-  return Object.values(sizes).every((size) => Number.isSafeInteger(size) && size >= 0);
+  const sizes = memberOf(memberOf(tail, 'table'), 'sizes') ?? {};
+  return (
+    memberOf(tail, 'facts') !== undefined &&
+    Object.values(sizes).every((size) => Number.isSafeInteger(size) && size >= 0)
+  );
 }
 
 function memberOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return value instanceof Object ? Reflect.get(value, key) : undefined;
 }

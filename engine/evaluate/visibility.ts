@@ -53,13 +53,10 @@ interface Found {
 function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
   const { family, context } = request;
   const scope = scopeOf(family, request.action ?? 'read');
-  const atContext = judgeAccess(asker, { kind: 'access', scope, context, target: context } as const, at);
+  const atContext = judgeAccess(asker, { scope, context, target: context }, at);
   // Without types a caller can pass any text as a family or a context.
   if (atContext === 'unknown_scope' || atContext === 'canonicalize' || atContext === 'exclusive')
     return { kind: 'none', step: atContext };
-  // Without the scope in the credential nothing is visible anywhere. The denial names the step that failed at the context.
-  const bit = bitOf(scope, asker.own);
-  const isCarried = carries(asker, scope, bit);
   const found: Found = { exact: [], subtrees: [] };
   const { reach } = request;
   switch (reach) {
@@ -67,18 +64,19 @@ function visibilityFor(asker: Asker, { request, at }: Asked): Visibility {
       if (atContext === 'allow') found.exact.push(context);
       break;
     case 'lineage':
-      for (const target of isCarried ? lineageOf(context) : []) {
+      for (const target of lineageOf(context)) {
         // Process runs need their exact context. A reach beyond it names each namespace of the reach as the context of its
         // own runs.
         const from = family === 'process-run' ? target : context;
-        if (judgeAccess(asker, { kind: 'access', scope, context: from, target }, at) === 'allow')
-          found.exact.push(target);
+        if (judgeAccess(asker, { scope, context: from, target }, at) === 'allow') found.exact.push(target);
       }
       break;
-    case 'subtree':
-      for (const root of isCarried ? restrictedRoots(asker, context) : [])
-        addSubtree(asker, { root, ...bit, at }, found);
+    case 'subtree': {
+      const bit = bitOf(scope, asker.own);
+      if (!carries(asker, scope, bit)) break;
+      for (const root of restrictedRoots(asker, context)) addSubtree(asker, { root, ...bit, at }, found);
       break;
+    }
     default:
       refuseReach(reach);
   }

@@ -15,28 +15,22 @@ export function visibleDifference(a: Visibility, b: Visibility): readonly Visibl
   const [left, right] = [partsOf(a), partsOf(b)];
   const places = [...new Set([...left.exact, ...left.subtrees, ...right.exact, ...right.subtrees])].sort(comparePaths);
   const regions: Open[] = [];
-  // The places above the present one, with what is true below each of them.
-  const above: Above[] = [{ at: null, inLeft: false, inRight: false, region: null }];
+  let last: Above | null = null;
   for (const place of places) {
-    let parent = above.at(-1);
-    while (parent !== undefined && parent.at !== null && !isWithin(place, parent.at)) {
-      above.pop();
-      parent = above.at(-1);
-    }
-    if (parent === undefined) break;
-    const inLeft = parent.inLeft || left.subtrees.has(place);
-    const inRight = parent.inRight || right.subtrees.has(place);
-    const here = (inLeft || left.exact.has(place)) && !(inRight || right.exact.has(place));
+    const above = nearestAbove(place, last);
+    const inLeft = above?.inLeft === true || left.subtrees.has(place);
+    const inRight = above?.inRight === true || right.subtrees.has(place);
+    // What the right set has not is named by the left one.
+    const here = !inRight && !right.exact.has(place);
     const below = inLeft && !inRight;
-    if (here && below && parent.region !== null) {
-      above.push({ at: place, inLeft, inRight, region: parent.region });
-      continue;
+    let region = above?.region ?? null;
+    if (!here || !below || region === null) {
+      region?.except.push(place);
+      region =
+        here || below ? { namespace: place, extent: here ? (below ? 'subtree' : 'exact') : 'below', except: [] } : null;
+      if (region !== null) regions.push(region);
     }
-    parent.region?.except.push(place);
-    const opened: Open | null =
-      here || below ? { namespace: place, extent: here ? (below ? 'subtree' : 'exact') : 'below', except: [] } : null;
-    if (opened !== null) regions.push(opened);
-    above.push({ at: place, inLeft, inRight, region: below ? opened : null });
+    last = { at: place, above, inLeft, inRight, region: below ? region : null };
   }
   return regions.map(({ namespace, extent, except }) => ({
     namespace,
@@ -51,13 +45,21 @@ interface Open {
   readonly except: NamespacePath[];
 }
 
+/** What is true below a place. */
 interface Above {
-  /** Null above the root. */
-  readonly at: NamespacePath | null;
+  readonly at: NamespacePath;
+  readonly above: Above | null;
   readonly inLeft: boolean;
   readonly inRight: boolean;
   /** The region that what is below the place belongs to; null if that is in none. */
   readonly region: Open | null;
+}
+
+/** Places are in path order, so it is the last one or above that. */
+function nearestAbove(place: NamespacePath, last: Above | null): Above | null {
+  let above = last;
+  while (above !== null && !isWithin(place, above.at)) above = above.above;
+  return above;
 }
 
 interface Parts {
@@ -66,7 +68,7 @@ interface Parts {
 }
 
 function partsOf(visible: Visibility): Parts {
-  if (visible.kind === 'none') return { exact: new Set(), subtrees: new Set() };
-  if (visible.kind === 'all') return { exact: new Set(), subtrees: new Set([ROOT]) };
-  return { exact: new Set(visible.exact), subtrees: new Set(visible.subtrees) };
+  const { exact, subtrees } =
+    visible.kind === 'some' ? visible : { exact: [], subtrees: visible.kind === 'all' ? [ROOT] : [] };
+  return { exact: new Set(exact), subtrees: new Set(subtrees) };
 }

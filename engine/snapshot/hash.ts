@@ -18,7 +18,7 @@ const WHOLE = 1 << 24;
 /** Of the parts one after the other, a list joined by commas. Together they may be longer than any text of JavaScript. */
 export function digestOfParts(parts: readonly (string | readonly string[])[]): Digest {
   const length = parts.reduce((sum, part) => sum + lengthOf(part), 0);
-  if (length <= WHOLE) return digestOf(parts.map((part) => (typeof part === 'string' ? part : part.join())).join(''));
+  if (length <= WHOLE) return digestOf(parts.join(''));
   return `sha256:${hexOfAll(textsOf(parts))}` as Digest;
 }
 

@@ -106,7 +106,9 @@ function findNodes({ grants, namespaces }: PolicyTables): NodeNumbers {
   isNode[0] = 1;
   for (const row of grants.namespace) isNode[row] = 1;
   const before = new Int32Array(rows + 1);
-  for (let row = 0; row < rows; row += 1) before[row + 1] = (before[row] ?? 0) + (isNode[row] ?? 0);
+  isNode.forEach((is, row) => {
+    before[row + 1] = (before[row] ?? 0) + is;
+  });
   return { before, subtreeEnd: subtreeEnds(namespaces.parent) };
 }
 
@@ -123,17 +125,17 @@ function putPaths(tables: PolicyTables, { before, subtreeEnd }: NodeNumbers, { c
   const { nodeRow, pathSlots, rows } = columns;
   const { parent, segment } = tables.namespaces;
   const segmentAt = putSegments(tables.segments, columns.segmentBytes);
-  for (let row = 0; row < parent.length; row += 1) {
+  parent.forEach((above, row) => {
     const at = ROW.words * row;
-    const above = parent[row] ?? 0;
     const node = before[row] ?? 0;
     const isNode = node !== before[row + 1];
-    if (isNode) nodeRow[node] = row;
+    // The node is the last of the rows with its number.
+    nodeRow[node] = row;
     rows[at + ROW.parent] = above;
-    rows[at + ROW.segment] = row === 0 ? 0 : (segmentAt[segment[row] ?? 0] ?? 0);
+    rows[at + ROW.segment] = segmentAt[segment[row] ?? 0] ?? 0;
     rows[at + ROW.place] = isNode ? 2 * node : (rows[ROW.words * above + ROW.place] ?? 0) | 1;
     rows[at + ROW.end] = subtreeEnd[row] ?? 0;
-  }
+  });
   return fillSlots(pathSlots, starts, (start, most) => hashPaths(tables, pathSlots, { start, most }));
 }
 

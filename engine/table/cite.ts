@@ -27,10 +27,11 @@ interface Search {
 export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantRef[] {
   sortRows(rows);
   const cited: GrantRef[] = [];
-  for (let i = 0; i < rows.length; i += 1) {
-    const row = rows[i] ?? 0;
+  let last = -1;
+  for (const row of rows) {
     // Equal rows stand together: the second needs no reference made for it.
-    if (i > 0 && row === rows[i - 1]) continue;
+    if (row === last) continue;
+    last = row;
     const ref = refOf(table, row);
     // So do rows that were narrowed from one grant.
     if (ref.id !== cited.at(-1)?.id) cited.push(ref);

@@ -46,7 +46,7 @@ export function heldBy(table: DecisionTable, run: number, wanted: Wanted): numbe
   const windowed = windowedHead(runs, run + 1);
   let open = windowed < 0 ? 0 : heldAt(runSets, windowed, wanted) & scopes & ~held;
   let from = open === 0 ? -1 : lastGrant(table, run, wanted.place);
-  while (open !== 0 && from >= 0) {
+  while (open !== 0) {
     const entry = nextGrant(table, { ...wanted, scopes: open }, from);
     if (entry < 0) break;
     held |= bitsAt(listSets, entry, word) & open;

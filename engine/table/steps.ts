@@ -24,11 +24,11 @@ export interface MeantColumn extends SetColumn {
 }
 
 /** One word of the set at an index. */
-export function bitsAt({ words, upper, sets }: MeantColumn, index: number, word: number): number {
-  const low = (words[index] ?? 0) & LOW;
+export function bitsAt(column: MeantColumn, index: number, word: number): number {
+  const { words, sets } = column;
   // Most policies declare no families. Their sets are bits already, and nothing asks them for a second word.
-  if (sets.length === 0) return word === 0 ? low : 0;
-  return sets[2 * (upper.length === 0 ? low : low | ((upper[index] ?? 0) << SET_BITS)) + word] ?? 0;
+  if (sets.length === 0) return word === 0 ? (words[index] ?? 0) & LOW : 0;
+  return sets[2 * setAt(column, index) + word] ?? 0;
 }
 
 /** The number of the set that a word holds. */
@@ -123,7 +123,8 @@ export function putSet(
   { value, set }: { value: number; set: number },
 ): void {
   words[index] = (value << SET_BITS) | (set & LOW);
-  if (upper.length > 0) upper[index] = set >>> SET_BITS;
+  // Where there is no second column, this writes nothing.
+  upper[index] = set >>> SET_BITS;
 }
 
 /** Writes both functions, and returns the index of the word after them. */

@@ -278,6 +278,7 @@ describe('what is visible', () => {
   it.each<readonly [string, Actor, string, Reach, unknown]>([
     ['one namespace', ADA, '/a', 'exact', ['/a', '']],
     ['not one that is not held', ADA, '/b', 'exact', 'no_matching_grant'],
+    ['that alone, though the one above is held too', ADA, '/a/b', 'exact', ['/a/b', '']],
     ['the line above, as far as it is held', ADA, '/a/b', 'lineage', ['/a /a/b', '']],
     ['a subtree', ADA, '/a/b', 'subtree', ['', '/a/b']],
     ['what is held in it', ADA, '/', 'subtree', ['', '/a']],
@@ -306,12 +307,37 @@ describe('what is visible', () => {
   });
 
   it('is of its family and its action', () => {
+    expect(seen(ADA, '/a/b', 'lineage', { action: 'write' })).toEqual(['/a/b', '']);
     expect(seen(ADA, '/', 'subtree', { action: 'write' })).toEqual(['', '/a /c']);
     expect(seen(ADA, '/', 'subtree', { family: 'namespace' })).toBe('all');
     expect(seen(ADA, '/', 'subtree', { family: 'process-run' })).toEqual(['', '/a/b']);
     expect(seen(ADA, '/a/b/c', 'lineage', { family: 'process-run' })).toEqual(['/a/b /a/b/c', '']);
     expect(seen(ADA, '/a/b/c', 'lineage', { family: 'process-template' })).toBe('no_matching_grant');
     expect(seen(ADA, '/', 'subtree', { family: 'Resource' })).toBe('unknown_scope');
+  });
+
+  it('is each namespace once, and nothing beside the context or of somebody else', () => {
+    const read = ['resource:read'];
+    const once = { inherit: false };
+    const under = load(
+      policyOf(
+        [],
+        [
+          ...[grantTo('ada', '/a/x', read), grantTo('ada', '/b', read), grantTo('ada', '/b/c', read)],
+          ...[grantTo('ada', '/d', read, once), grantTo('bob', '/d', read, once), grantTo('cat', '/e', read)],
+          grantTo('dan', '/', ['process-run:read']),
+        ],
+      ),
+    );
+    const shown = (subjects: string, context: string, only?: readonly string[]): unknown =>
+      seen(actorOf(subjects, { under: only ?? null }), context, 'subtree', {}, under);
+    expect(shown('ada', '/')).toEqual(['/d', '/a/x /b']);
+    expect(shown('ada bob', '/')).toEqual(['/d', '/a/x /b']);
+    expect(shown('bob', '/')).toEqual(['/d', '']);
+    expect(shown('ada', '/a')).toEqual(['', '/a/x']);
+    expect(shown('ada', '/b', ['/b/c', '/d'])).toEqual(['', '/b/c']);
+    const none = 'canonicalize';
+    expect(seen(actorOf('dan'), '/A', 'lineage', { family: 'process-run' }, under)).toBe(none);
   });
 
   it('is all or what restrictions leave under the unrestricted policy', () => {

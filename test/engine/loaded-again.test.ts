@@ -5,7 +5,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { compilePolicy, explain, readPolicy, whatCan, whoCan } from '../../engine/compiler.js';
 import { instantOf, loadSnapshot, namespaceDigests, type Policy, verifyDecisions } from '../../engine/index.js';
+import { openSnapshot } from '../../engine/evaluate/open-snapshot.js';
+import { decodeSnapshot } from '../../engine/snapshot/decode.js';
+import { FULL } from './full-policy.js';
 import { pathOf } from './oracle/worlds.js';
+import { bytesOf } from './table-world.js';
 
 setFlagsFromString('--expose-gc');
 const collect: unknown = runInNewContext('gc');
@@ -95,5 +99,40 @@ describe('a policy that was loaded to decide', () => {
     await collectAll();
     expect(verifyDecisions(policy)).toBeNull();
     expect(proofs(policy)).toEqual(proofs(load(bytes)));
+  });
+
+  it('reads the bytes once more, and not for each proof', async () => {
+    let reads = 0;
+    const opened = openSnapshot(bytesOf(FULL), (own) => {
+      reads += 1;
+      return decodeSnapshot(own);
+    });
+    if (!opened.ok) throw new Error(opened.fault.message);
+    const prove = (): number => {
+      for (let proof = 0; proof < 3; proof += 1) verifyDecisions(opened.policy);
+      return reads;
+    };
+    expect(prove()).toBe(1);
+    await collectAll();
+    expect(prove()).toBe(2);
+  });
+
+  it.each([
+    ['what is no snapshot', new Uint8Array(bytesOf(FULL).length)],
+    ['another snapshot', bytesOf({ ...FULL, name: `${FULL.name.slice(0, -1)}x` })],
+  ])('proves nothing by %s, if somebody else wrote to its bytes while they were read', async (_, other) => {
+    const shared = bytesOf(FULL);
+    const opened = openSnapshot(shared, (own) => {
+      const decoded = decodeSnapshot(own);
+      shared.set(other);
+      return decoded;
+    });
+    if (!opened.ok) throw new Error(opened.fault.message);
+    await collectAll();
+    expect(() => verifyDecisions(opened.policy)).toThrow('the bytes of a snapshot were written to while it was loaded');
+  });
+
+  it('is none of bytes that are no snapshot', () => {
+    expect(loadSnapshot(new Uint8Array(10)).ok).toBe(false);
   });
 });

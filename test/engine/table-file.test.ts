@@ -75,6 +75,44 @@ describe('a table as a file', () => {
     expect(openTableFile(Uint8Array.from([0, ...file]))).toBeNull();
   });
 
+  it('does not open if what follows the columns is not what was written, and never throws', () => {
+    const packed = packedOf(load(FULL));
+    const [columns, text] = packed === null ? [] : tableParts(packed);
+    if (columns === undefined || text === undefined) throw new Error('a policy without a table');
+    const written = Buffer.from(text).toString();
+    const opens = (tail: Buffer | string): boolean => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(Buffer.byteLength(tail));
+      return openTableFile(Uint8Array.from(Buffer.concat([columns, Buffer.from(tail), length]))) !== null;
+    };
+    const { facts, table } = JSON.parse(written) as { facts: object; table: { sizes: Record<string, number> } };
+    const { grants = 0, principals = 0, idBytes = 0, segmentBytes = 0, ...others } = table.sizes;
+    const sized = (some: object): string =>
+      JSON.stringify({ facts, table: { ...table, sizes: { ...table.sizes, ...some } } });
+    expect([written, sized({})].map(opens)).toEqual([true, true]);
+    const badly = Buffer.from(written);
+    badly[written.indexOf('"name":"') + 8] = 0xff;
+    const tails = [
+      ...['', 'table', 'null', '1', '"facts"', '[]', '{}', '{"facts":{}}', badly, `\uFEFF${written}`],
+      ...[null, 1, '', [], {}, { grants, principals, idBytes, segmentBytes }, others].map((sizes) =>
+        JSON.stringify({ facts, table: { ...table, sizes } }),
+      ),
+      ...[null, 1, undefined].map((other) => JSON.stringify({ facts, table: other })),
+      JSON.stringify({ table }),
+      // As many bytes as there are.
+      sized({ idBytes: idBytes + segmentBytes + 1, segmentBytes: -1 }),
+      sized({ idBytes: idBytes + 0.5, segmentBytes: segmentBytes - 0.5 }),
+      sized({ principals: String(principals) }),
+    ];
+    expect(tails.filter(opens)).toEqual([]);
+  });
+
+  it('opens only if it is all that its memory has, from the start', () => {
+    const file = fileOf(load(FULL));
+    const memory = Uint8Array.from([...file, ...file]);
+    expect(openTableFile(memory.subarray(file.length))).toBeNull();
+  });
+
   it('does not exist for the unrestricted policy', () => {
     expect(packedOf(unrestrictedPolicy())).toBeNull();
   });

@@ -34,6 +34,7 @@ it('is what was made last of a row, or nothing', () => {
 it.each([0, 1, 2, 3, 1000, MOST])('is everything, of %d rows', (rows) => {
   const kept = makeKept<number>(rows);
   expect(kept.values.length).toBeLessThan(Math.max(2, 2 * rows));
+  expect(kept.rows.length).toBe(kept.values.length);
   const all = Array.from({ length: rows }, (_, row) => row);
   expect(all.filter((row) => keptOf(kept, row) !== undefined)).toEqual([]);
   for (const row of all) keep(kept, row, row);

@@ -10,7 +10,19 @@ import { ADA, grant, load } from '../table-world.js';
 import { tableOf } from './table-of.js';
 
 const PATHS = ['/a', '/a/b', '/a/b/c', '/ab', '/ab/c', '/b', '/b/a', '/b/a/b', '/b/a/bcd', `/${'x'.repeat(63)}`];
-const OTHERS = ['/', '/c', '/a/c', '/a/bc', '/a/b/c/d', '/ab/c/c', '/b/a/b/c', '/b/a/bce', `/${'x'.repeat(62)}`];
+const OTHERS = [
+  '/',
+  '/c',
+  '/a/a',
+  '/a/a/a',
+  '/a/c',
+  '/a/bc',
+  '/a/b/c/d',
+  '/ab/c/c',
+  '/b/a/b/c',
+  '/b/a/bce',
+  `/${'x'.repeat(62)}`,
+];
 
 function tableOfPaths(): DecisionTable {
   return tableOf(
