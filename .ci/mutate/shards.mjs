@@ -84,8 +84,17 @@ export const SHARDS = {
   },
   'server/commands': {
     tests: [
-      ...['records', 'copies', 'moves-and-deletions', 'slots', 'template-words', 'template-changes', 'versions'],
-      ...['unique-names', 'mendable-answers', 'blind-writes', 'namespaces', 'batches', 'idempotency'],
+      ...['named-before', 'records', 'copies', 'moves-and-deletions', 'slots', 'template-words', 'template-changes'],
+      ...[
+        'versions',
+        'unique-names',
+        'mendable-answers',
+        'blind-writes',
+        'namespaces',
+        'batches',
+        'idempotency',
+        'at-once',
+      ],
     ].map((name) => `server/commands/${name}`),
   },
   'server/audit/archived-files.ts': { tests: ['server/audit/archived-files'] },
