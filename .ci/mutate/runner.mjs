@@ -25,7 +25,7 @@ class FileRunner {
   #runs = 0;
   #tests;
   #mutated;
-  /** Of tests that ran without others of their file: whether they pass without a mutant. */
+  /** Of tests that have failed without others of their file: whether they pass alone, without a mutant. */
   #passAlone = new Map();
 
   constructor(tests, mutated) {
@@ -64,8 +64,8 @@ class FileRunner {
     for (const [file, chosen] of this.#chosen(testFilter)) {
       start();
       let { ran, failure } = await this.#run(file, chosen);
-      // Without those before it, a test may fail of itself: then all of them judge.
-      if (failure !== undefined && !isEndless() && !(await this.#passes(file, [...ran.keys()]))) {
+      // A test that needs those before it would fail of itself: then all of them judge.
+      if (failure !== undefined && !isEndless() && !(await this.#passes(file, [...ran.keys()].at(-1)))) {
         start();
         ({ ran, failure } = await this.#run(file));
       }
@@ -90,14 +90,13 @@ class FileRunner {
     return chosen.filter(([, ids]) => ids.size > 0);
   }
 
-  async #passes(file, ids) {
-    const key = [file, ...ids].join('\n');
-    if (!this.#passAlone.has(key)) {
+  async #passes(file, id) {
+    if (!this.#passAlone.has(id)) {
       Object.assign(this.#stryker, { activeMutant: undefined, hitLimit: undefined, hitCount: undefined });
-      const { failure } = await this.#run(file, new Set(ids));
-      this.#passAlone.set(key, failure === undefined);
+      const { failure } = await this.#run(file, new Set([id]));
+      this.#passAlone.set(id, failure === undefined);
     }
-    return this.#passAlone.get(key);
+    return this.#passAlone.get(id);
   }
 
   /** Before any test, so that what runs while modules load is not taken for work of the first file of tests. */
