@@ -13,6 +13,42 @@ const DECISIONS = [
   'engine/table',
 ];
 
+/** All tests of commands reach most of server/commands, and take long with a store: for each file, those that are about it. */
+const COMMANDS = {
+  'at-once': ['at-once', 'idempotency'],
+  'change-record': [
+    ...[
+      'named-before',
+      'records',
+      'template-changes',
+      'slots',
+      'blind-writes',
+      'unique-names',
+      'at-once',
+      'namespaces',
+    ],
+  ],
+  command: ['records', 'at-once'],
+  'copy-record': ['named-before', 'copies', 'slots', 'unique-names', 'at-once'],
+  'create-record': ['named-before', 'records', 'slots', 'template-words', 'unique-names', 'at-once'],
+  'delete-record': ['named-before', 'not-there', 'moves-and-deletions', 'idempotency'],
+  events: ['moves-and-deletions', 'idempotency', 'versions', 'at-once'],
+  execute: ['not-there', 'records', 'batches', 'idempotency', 'moves-and-deletions', 'at-once'],
+  'kept-answers': ['idempotency', 'batches', 'at-once'],
+  'lock-in-order': ['batches', 'unique-names', 'moves-and-deletions', 'moved-references'],
+  'merge-patch': ['records'],
+  'move-record': ['named-before', 'not-there', 'moves-and-deletions', 'unique-names'],
+  'put-by-name': ['named-before', 'unique-names'],
+  'put-namespace': ['named-before', 'namespaces', 'idempotency'],
+  'record-id': ['records'],
+  references: ['records', 'slots', 'template-words', 'template-changes', 'copies', 'mendable-answers', 'versions'],
+  rules: ['not-there', 'records', 'copies', 'moves-and-deletions', 'unique-names'],
+  session: ['records', 'copies', 'moves-and-deletions', 'idempotency', 'at-once'],
+  stored: ['records', 'namespaces', 'moves-and-deletions', 'slots', 'at-once'],
+  'unique-names': ['unique-names', 'at-once'],
+  'version-template': ['named-before', 'not-there', 'versions'],
+};
+
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
   'engine/evaluate/open-snapshot.ts': { tests: ['engine/each-step', 'engine/table-file', 'engine/loaded-again'] },
@@ -82,21 +118,12 @@ export const SHARDS = {
       'engine/conformance',
     ],
   },
-  'server/commands': {
-    tests: [
-      ...['named-before', 'records', 'copies', 'moves-and-deletions', 'slots', 'template-words', 'template-changes'],
-      ...[
-        'versions',
-        'unique-names',
-        'mendable-answers',
-        'blind-writes',
-        'namespaces',
-        'batches',
-        'idempotency',
-        'at-once',
-      ],
-    ].map((name) => `server/commands/${name}`),
-  },
+  ...Object.fromEntries(
+    Object.entries(COMMANDS).map(([file, tests]) => [
+      `server/commands/${file}.ts`,
+      { tests: tests.map((name) => `server/commands/${name}`) },
+    ]),
+  ),
   'server/audit/archived-files.ts': { tests: ['server/audit/archived-files'] },
   'server/audit/chain.ts': { tests: ['server/audit/chain'] },
   'server/audit/check-chain.ts': { tests: ['server/audit/chain'] },
