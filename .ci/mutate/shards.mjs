@@ -29,12 +29,12 @@ const COMMANDS = {
     ],
   ],
   command: ['records', 'at-once'],
-  'copy-record': ['named-before', 'copies', 'slots', 'unique-names', 'at-once'],
+  'copy-record': ['named-before', 'not-there', 'copies', 'slots', 'unique-names', 'at-once'],
   'create-record': ['named-before', 'records', 'slots', 'template-words', 'unique-names', 'at-once'],
   'delete-record': ['named-before', 'not-there', 'moves-and-deletions', 'idempotency'],
   events: ['moves-and-deletions', 'idempotency', 'versions', 'at-once'],
   execute: ['not-there', 'records', 'batches', 'idempotency', 'moves-and-deletions', 'at-once'],
-  'kept-answers': ['idempotency', 'batches', 'at-once'],
+  'kept-answers': ['kept-answers', 'idempotency', 'batches', 'at-once'],
   'lock-in-order': ['batches', 'unique-names', 'moves-and-deletions', 'moved-references'],
   'merge-patch': ['records'],
   'move-record': ['named-before', 'not-there', 'moves-and-deletions', 'unique-names'],
@@ -43,10 +43,10 @@ const COMMANDS = {
   'record-id': ['records'],
   references: ['records', 'slots', 'template-words', 'template-changes', 'copies', 'mendable-answers', 'versions'],
   rules: ['not-there', 'records', 'copies', 'moves-and-deletions', 'unique-names'],
-  session: ['records', 'copies', 'moves-and-deletions', 'idempotency', 'at-once'],
+  session: ['records', 'copies', 'idempotency', 'gateway/audit-commands', 'at-once', 'concurrency'],
   stored: ['records', 'namespaces', 'moves-and-deletions', 'slots', 'at-once'],
-  'unique-names': ['unique-names', 'at-once'],
-  'version-template': ['named-before', 'not-there', 'versions'],
+  'unique-names': ['unique-names', 'copies', 'at-once'],
+  'version-template': ['named-before', 'not-there', 'versions', 'mendable-answers'],
 };
 
 export const SHARDS = {
@@ -121,7 +121,7 @@ export const SHARDS = {
   ...Object.fromEntries(
     Object.entries(COMMANDS).map(([file, tests]) => [
       `server/commands/${file}.ts`,
-      { tests: tests.map((name) => `server/commands/${name}`) },
+      { tests: tests.map((name) => (name.includes('/') ? name : `server/commands/${name}`)) },
     ]),
   ),
   'server/audit/archived-files.ts': { tests: ['server/audit/archived-files'] },

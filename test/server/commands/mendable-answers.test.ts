@@ -78,4 +78,14 @@ describeOnStores('a refused write', (store) => {
       '/destination the copy would refer to a resource-template that you may not read at the destination or above it, or that is archived',
     ]);
   });
+
+  it('of a version that the template has already says so', async () => {
+    const body = { namespace: '/labs', name: 'v', version: '1', schema: {} };
+    const { json } = await send('POST /api/v1/resource-templates', { body });
+    const again = await send(`POST /api/v1/resource-templates/${String(json['id'])}/versions`, { body: { version: '1' } }); // prettier-ignore
+    expect([again.status, errorsOf(again)]).toEqual([
+      422,
+      ['/version is the version of the template itself; a new one needs another'],
+    ]);
+  });
 });

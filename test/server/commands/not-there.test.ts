@@ -102,6 +102,24 @@ describeOnStores('a write of what is not there', (store) => {
     expect([json['namespace'], header('etag')]).toEqual(['/other', isArchived ? '"5"' : '"2"']);
   });
 
+  it.each([
+    ['changed', 'SELECT x.id, x.path, x.revision', 'gone before it was locked'],
+    ['archived', 'SELECT x.id, x.path, x.revision', 'gone before it was locked'],
+    ['copied', 'SELECT (SELECT x.path', 'gone before it was copied'],
+    ['moved', 'SELECT (SELECT x.path', 'no record of the family'],
+    ['deleted', 'SELECT l.path', 'deleted before'],
+    ['versioned', 'SELECT (SELECT x.path', 'gone before it was read'],
+  ])('is not %s if it was deleted meanwhile', async (way, found, reason) => {
+    const id = await make(way);
+    const at = pathOf(way, id);
+    const end = afterRead(store.db, found, async () => {
+      await doors.send('ada', `POST ${at}/archive`, { body: {}, ifMatch: 1 });
+      expect((await doors.send('ada', `DELETE ${at}`, { ifMatch: 2 })).status).toBe(200);
+    });
+    expect(await refusal('ada', way, id)).toBe(`404 record.not_found: ${reason}`);
+    end();
+  });
+
   it('was deleted before, as another revision', async () => {
     const id = await make('deleted');
     await doors.send('ada', `POST /api/v1/resources/${id}/archive`, { body: {}, ifMatch: 1 });
