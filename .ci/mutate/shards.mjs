@@ -46,7 +46,7 @@ const COMMANDS = {
   'kept-answers': ['kept-answers', 'idempotency', 'batches', 'at-once'],
   'lock-in-order': ['batches', 'unique-names', 'moves-and-deletions', 'moved-references'],
   'merge-patch': ['records'],
-  'move-record': ['named-before', 'not-there', 'moves-and-deletions', 'unique-names'],
+  'move-record': ['named-before', 'not-there', 'moved-away', 'moves-and-deletions', 'unique-names'],
   'put-by-name': ['named-before', 'unique-names'],
   'put-namespace': ['named-before', 'namespaces', 'idempotency'],
   'record-id': ['records'],
@@ -142,6 +142,14 @@ export const SHARDS = {
   'server/audit/event.ts': { tests: ['server/audit/event'] },
   'server/audit/golomb-set.ts': { tests: ['server/audit/golomb-set'] },
   'server/audit/provenance.ts': { tests: ['server/audit/event'] },
+  'server/audit/log-files.ts': { tests: ['cli/audit-query', 'server/audit/log'] },
+  'server/audit/log-parts.ts': { tests: ['server/audit/log', 'server/audit/writer'] },
+  'server/audit/lost-end.ts': { tests: ['server/audit/log', 'server/audit/lost-log'] },
+  'server/audit/outbox.ts': { tests: ['server/audit/outbox', 'server/audit/trail'] },
+  'server/audit/read-log.ts': { tests: ['cli/audit-query', 'server/audit/log'] },
+  'server/audit/search.ts': { tests: ['cli/audit-query'] },
+  'server/audit/silences.ts': { tests: ['cli/audit-query'] },
+  'server/audit/writer.ts': { tests: ['server/audit/writer', 'server/audit/log'] },
   'server/audit': {
     tests: [
       ...['event', 'outbox', 'writer', 'checkpoints', 'trail', 'log', 'documented'].map(
