@@ -13,7 +13,10 @@ describeOnStores('a refused write', (store) => {
     );
 
   beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: { ada: { '/': '*:*' } } });
+    doors = await openCommandDoors({
+      db: store.db,
+      actors: { ada: { '/': '*:*' }, pia: { '/': 'process-run:* process-template:read' } },
+    });
     for (const path of ['/labs', '/labs/optics', '/labs/laser'])
       await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     const template = await send('POST /api/v1/resource-templates', {
@@ -87,5 +90,15 @@ describeOnStores('a refused write', (store) => {
       422,
       ['/version is the version of the template itself; a new one needs another'],
     ]);
+  });
+
+  it('of a run says what is wrong to who may read its template, and need read no other', async () => {
+    const schema = { properties: { n: { type: 'number' } } };
+    const body = { namespace: '/labs', name: 'p', version: '1', schema, slots: [] };
+    const template = (await send('POST /api/v1/process-templates', { body })).json['id'];
+    const run = (await send('POST /api/v1/process-runs', { body: { namespace: '/labs', template } })).json['id'];
+    const wrong = { body: { parameters: { n: 'one' } }, ifMatch: 1 };
+    const refused = await doors.send('pia', `PATCH /api/v1/process-runs/${String(run)}`, wrong);
+    expect([refused.status, errorsOf(refused)]).toEqual([422, [expect.stringMatching(/^\/parameters\/n /) as unknown]]);
   });
 });

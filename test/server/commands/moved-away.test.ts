@@ -4,6 +4,8 @@ import { type Answered, type CommandDoors, openCommandDoors } from '../../suppor
 import { describeOnStores } from '../../support/stores.js';
 
 const REFERENCED = '409 record.referenced /namespace';
+/** It would leave what it refers to itself. */
+const LEFT = '422 reference.not_found /namespace';
 
 describeOnStores('a record that is moved', (store) => {
   let doors: CommandDoors;
@@ -36,7 +38,7 @@ describeOnStores('a record that is moved', (store) => {
   it('stays where a resource is made from it, an archived one, too', async () => {
     const [used, unused] = [await model(), await model()];
     const resource = await make('resources', { namespace: '/labs', template: idOf(used) });
-    expect(await moved(used)).toBe(REFERENCED);
+    expect([await moved(used), await moved(resource, 'ada', '/')]).toEqual([REFERENCED, LEFT]);
     await doors.send('ada', `POST /api/v1/${resource}/archive`, { body: {}, ifMatch: 1 });
     expect([await moved(used), await moved(unused)]).toEqual([REFERENCED, moves]);
   });
@@ -55,6 +57,8 @@ describeOnStores('a record that is moved', (store) => {
     const process = await make('process-runs', run);
     expect([await moved(used), await moved(template), await moved(unused)]).toEqual([REFERENCED, REFERENCED, moves]);
     // Its run goes where both are still above it.
+    const using = await make('process-runs', { namespace: '/labs', resources: { s: idOf(used) } });
+    expect([await moved(process, 'ada', '/'), await moved(using, 'ada', '/')]).toEqual([LEFT, LEFT]);
     expect(await moved(process)).toBe(moves);
   });
 
