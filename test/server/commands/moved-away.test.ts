@@ -75,5 +75,10 @@ describeOnStores('a record that is moved', (store) => {
       '403 authz.denied undefined',
     ]);
     expect([await moved(plain, 'out'), await moved(free ?? '')]).toEqual([moves, moves]);
+    // So it is if its name was taken while it was archived.
+    await doors.send('ada', `POST /api/v1/${taken ?? ''}/archive`, { body: {}, ifMatch: 1 });
+    await make('resources', { namespace: '/labs/optics', name: 'taken', template });
+    const { status, json } = await doors.send('ada', `POST /api/v1/${taken ?? ''}/restore`, { body: {}, ifMatch: 2 });
+    expect([status, json['code'], json['errors']]).toMatchObject([409, 'record.name_taken', [{ pointer: '/name' }]]);
   });
 });
