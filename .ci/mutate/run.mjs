@@ -13,6 +13,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REPORTS = '.run/mutate';
 const COLUMNS = ['Killed', 'Timeout', 'Survived', 'NoCoverage', 'Ignored', 'RuntimeError', 'Not in the sample'];
 const NAMED = ['Survived', 'NoCoverage', 'Timeout'];
+/** The process of the tests ended, which nobody can miss. */
+const CRASHED = 'Test runner crashed';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { minutes: { type: 'string', default: '60' }, 'one-in': { type: 'string', default: '1' } },
@@ -112,5 +114,6 @@ function tell(files = chosen.map(({ file }) => file)) {
 }
 
 function statusOf({ status, statusReason }) {
-  return statusReason === NOT_IN_SAMPLE ? 'Not in the sample' : status;
+  if (statusReason === NOT_IN_SAMPLE) return 'Not in the sample';
+  return statusReason?.startsWith(CRASHED) ? 'Killed' : status;
 }
