@@ -27,7 +27,7 @@ const COMMANDS = {
   events: 'moves-and-deletions idempotency versions at-once',
   execute: 'once-more not-there records batches idempotency moves-and-deletions at-once greedy-batches',
   'kept-answers': 'kept-answers idempotency batches at-once',
-  'lock-in-order': 'batches unique-names moves-and-deletions moved-references',
+  'lock-in-order': 'locks-of-others batches unique-names moves-and-deletions moved-references',
   'merge-patch': 'records',
   'move-record': 'named-before not-there moved-away moves-and-deletions unique-names',
   'put-by-name': 'named-before unique-names',
