@@ -17,20 +17,18 @@ describeOnStores('a batch', (store) => {
   };
   /** What a batch is told while somebody else has the lock; `waits` if it waits for that. */
   const toldMeanwhile = async (lock: string, binding: string, second: object): Promise<string> => {
-    let told = 'waits';
-    const waiting = await store.db.transaction(async (holder) => {
+    const answer: { told?: string } = {};
+    const [sent, told] = await store.db.transaction(async (holder) => {
       await holder.raw(lock, [binding]);
       const change = { method: 'PATCH', path: `/api/v1/resources/${own}`, body: {}, ifMatch: '"1"' };
-      let isTold = false;
-      const sent = doors.send('lab', 'POST /api/v1/batch', { body: { commands: [change, second] } }).then((answer) => {
-        isTold = true;
-        return `${String(answer.status)} ${String(answer.json['code'])}`;
+      const sending = doors.send('lab', 'POST /api/v1/batch', { body: { commands: [change, second] } });
+      const isSent = sending.then(({ status, json }) => {
+        answer.told = `${String(status)} ${String(json['code'])}`;
       });
-      await until(async () => isTold || (await isWaiting()));
-      if (isTold) told = await sent;
-      return [sent];
+      await until(async () => answer.told !== undefined || (await isWaiting()));
+      return [[isSent], answer.told ?? 'waits'] as const;
     });
-    await Promise.all(waiting);
+    await Promise.all(sent);
     return told;
   };
 
