@@ -1,6 +1,6 @@
 // Refusals of writes that can be mended from the answer alone: each says what to send instead, and all mistakes come together.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { COMMAND_LIMITS } from '../../../server/limits/records.js';
+import { COMMAND_LIMITS, LOAD_LIMITS } from '../../../server/limits/records.js';
 import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
@@ -126,5 +126,14 @@ describeOnStores('a refused write', (store) => {
     };
     expect((await change('a', COMMAND_LIMITS.slots, 1)).status).toBe(200);
     expect((await change('b', 1, 2)).json['code']).toBe('request.too_large');
+  });
+
+  it('of more than a record may hold counts what it holds already', async () => {
+    const text = 'x'.repeat(LOAD_LIMITS.lineBytes / 2);
+    const body = { namespace: '/labs', name: 'large', properties: { a: text } };
+    const made = await send('POST /api/v1/resources', { body });
+    const more = { body: { properties: { b: text } }, ifMatch: 1 };
+    const refused = await send(`PATCH /api/v1/resources/${String(made.json['id'])}`, more);
+    expect([made.status, refused.status, refused.json['code']]).toEqual([201, 413, 'request.too_large']);
   });
 });
