@@ -32,7 +32,7 @@ const COMMANDS = {
   'move-record': 'named-before not-there moved-away moves-and-deletions unique-names',
   'put-by-name': 'named-before unique-names',
   'put-namespace': 'named-before namespaces idempotency',
-  'record-id': 'records',
+  'record-id': 'record-id records',
   references: 'records slots template-words template-changes copies mendable-answers versions moved-away at-once',
   rules: 'not-there records copies moves-and-deletions unique-names',
   session: 'records copies idempotency ../../gateway/audit-commands at-once concurrency',
