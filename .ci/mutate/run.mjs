@@ -1,23 +1,28 @@
 // Changes the compiled code in small ways, one at a time, and tells which changes no test notices (docs/mutation.md):
-//   npm run mutate -- [FOLDER OR FILE...] [--minutes N]
+//   npm run mutate -- [FOLDER OR FILE...] [--minutes N] [--one-in N]
 // Each file has a report of its own in .run/mutate/. A later run goes on from the reports and repeats only what changed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
+import { NOT_IN_SAMPLE } from './runner.mjs';
 import { SHARDS } from './shards.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REPORTS = '.run/mutate';
-const COLUMNS = ['Killed', 'Timeout', 'Survived', 'NoCoverage', 'Ignored', 'RuntimeError'];
+const COLUMNS = ['Killed', 'Timeout', 'Survived', 'NoCoverage', 'Ignored', 'RuntimeError', 'Not in the sample'];
 const NAMED = ['Survived', 'NoCoverage', 'Timeout'];
+/** The process of the tests ended, which nobody can miss. */
+const CRASHED = 'Test runner crashed';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { minutes: { type: 'string', default: '60' } },
+  options: { minutes: { type: 'string', default: '60' }, 'one-in': { type: 'string', default: '1' } },
 });
 const end = Date.now() + Number(values.minutes) * 60_000;
 process.chdir(ROOT);
+// Tests of both stores run on one of them: the other would only take its time again.
+Object.assign(process.env, { MUTATE_ONE_IN: values['one-in'], BAILIWICK_TEST_STORE: 'postgres' });
 mkdirSync(REPORTS, { recursive: true });
 
 const chosen = Object.keys(SHARDS).flatMap((shard) =>
@@ -51,7 +56,7 @@ function sources(shard) {
 async function mutate(shard, file) {
   const compiled = `dist/${file.replace(/\.ts$/, '.js')}`;
   Object.assign(process.env, { MUTATE_ROOT: ROOT, MUTATE_SHARD: shard, MUTATE_FILE: compiled });
-  forgetTimeouts(report(file));
+  forgetUnknown(report(file));
   const stryker = new Stryker({
     mutate: [compiled],
     plugins: [join(ROOT, '.ci/mutate/runner.mjs')],
@@ -80,11 +85,12 @@ async function mutate(shard, file) {
   }
 }
 
-/** A busy machine may have caused them: each run tries them again. */
-function forgetTimeouts(path) {
+/** Time-outs, which a busy machine may have caused, and what was not in the sample: each run tries them again. */
+function forgetUnknown(path) {
   if (!existsSync(path)) return;
   const found = JSON.parse(readFileSync(path, 'utf8'));
-  for (const one of Object.values(found.files)) one.mutants = one.mutants.filter(({ status }) => status !== 'Timeout');
+  for (const one of Object.values(found.files))
+    one.mutants = one.mutants.filter((mutant) => !['Timeout', 'RuntimeError'].includes(mutant.status));
   writeFileSync(path, JSON.stringify(found));
 }
 
@@ -96,7 +102,7 @@ function report(file) {
 function tell(files = chosen.map(({ file }) => file)) {
   for (const file of files.filter((name) => existsSync(report(name)))) {
     const [found] = Object.values(JSON.parse(readFileSync(report(file), 'utf8')).files);
-    const count = (status) => found.mutants.filter((mutant) => mutant.status === status).length;
+    const count = (status) => found.mutants.filter((mutant) => statusOf(mutant) === status).length;
     console.log(`${file}: ${COLUMNS.map((status) => `${status} ${count(status)}`).join(', ')}`);
     for (const mutant of found.mutants.filter(({ status }) => NAMED.includes(status))) {
       const line = found.source.split('\n')[mutant.location.start.line - 1].trim();
@@ -105,4 +111,9 @@ function tell(files = chosen.map(({ file }) => file)) {
       );
     }
   }
+}
+
+function statusOf({ status, statusReason }) {
+  if (statusReason === NOT_IN_SAMPLE) return 'Not in the sample';
+  return statusReason?.startsWith(CRASHED) ? 'Killed' : status;
 }

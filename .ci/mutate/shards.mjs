@@ -1,8 +1,36 @@
 // What is mutated, and the files of tests that must notice: those that start no child processes, the quick ones that
 // notice most first. A file with an entry of its own is not part of its folder.
+import { posix } from 'node:path';
+
 const STEPS = ['each-step', 'reentry', 'plain-javascript', 'credential-scopes', 'many-holdings'].map(
   (name) => `engine/${name}`,
 );
+/** All tests of commands reach most of server/commands, and take long with a store: for each file, those that are about it. */
+const COMMANDS = {
+  'at-once': 'at-once idempotency',
+  'change-record':
+    'named-before not-there mendable-answers moved-away records template-changes slots blind-writes unique-names at-once namespaces',
+  command: 'records at-once',
+  'copy-record': 'named-before not-there copies slots unique-names at-once',
+  'create-record': 'named-before records slots template-words unique-names at-once',
+  'delete-record': 'named-before not-there moves-and-deletions idempotency',
+  events: 'moves-and-deletions idempotency versions at-once',
+  execute: 'once-more not-there records batches idempotency moves-and-deletions at-once greedy-batches',
+  'kept-answers': 'kept-answers idempotency batches at-once',
+  'lock-in-order': 'locks-of-others batches unique-names moves-and-deletions moved-references',
+  'merge-patch': 'records',
+  'move-record': 'named-before not-there moved-away moves-and-deletions unique-names',
+  'put-by-name': 'named-before unique-names',
+  'put-namespace': 'named-before namespaces idempotency',
+  'record-id': 'record-id records',
+  references: 'records slots template-words template-changes copies mendable-answers versions moved-away at-once',
+  rules: 'not-there records copies moves-and-deletions unique-names',
+  session: 'records copies idempotency ../../gateway/audit-commands at-once concurrency',
+  stored: 'records namespaces moves-and-deletions slots at-once',
+  'unique-names': 'unique-names copies at-once',
+  'version-template': 'named-before not-there versions mendable-answers',
+};
+
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
   'engine/evaluate/open-snapshot.ts': {
@@ -93,12 +121,12 @@ export const SHARDS = {
       'engine/conformance',
     ],
   },
-  'server/commands': {
-    tests: [
-      ...['records', 'copies', 'moves-and-deletions', 'slots', 'template-words', 'template-changes', 'versions'],
-      ...['unique-names', 'mendable-answers', 'blind-writes', 'namespaces', 'batches', 'idempotency'],
-    ].map((name) => `server/commands/${name}`),
-  },
+  ...Object.fromEntries(
+    Object.entries(COMMANDS).map(([file, tests]) => [
+      `server/commands/${file}.ts`,
+      { tests: tests.split(' ').map((name) => posix.join('server/commands', name)) },
+    ]),
+  ),
   'server/audit/archived-files.ts': { tests: ['server/audit/archived-files'] },
   'server/audit/chain.ts': { tests: ['server/audit/chain'] },
   'server/audit/check-chain.ts': { tests: ['server/audit/chain'] },
@@ -108,6 +136,14 @@ export const SHARDS = {
   'server/audit/event.ts': { tests: ['server/audit/event'] },
   'server/audit/golomb-set.ts': { tests: ['server/audit/golomb-set'] },
   'server/audit/provenance.ts': { tests: ['server/audit/event'] },
+  'server/audit/log-files.ts': { tests: ['cli/audit-query', 'server/audit/log'] },
+  'server/audit/log-parts.ts': { tests: ['server/audit/log', 'server/audit/writer'] },
+  'server/audit/lost-end.ts': { tests: ['server/audit/log', 'server/audit/lost-log'] },
+  'server/audit/outbox.ts': { tests: ['server/audit/outbox', 'server/audit/trail'] },
+  'server/audit/read-log.ts': { tests: ['cli/audit-query', 'server/audit/log'] },
+  'server/audit/search.ts': { tests: ['cli/audit-query'] },
+  'server/audit/silences.ts': { tests: ['cli/audit-query'] },
+  'server/audit/writer.ts': { tests: ['server/audit/writer', 'server/audit/log'] },
   'server/audit': {
     tests: [
       ...['event', 'outbox', 'writer', 'checkpoints', 'trail', 'log', 'documented'].map(

@@ -21,6 +21,7 @@ describeOnStores('copies', (store) => {
       ada: { '/': '*:*' },
       wes: { '/': '*:write' },
       lab: { '/labs/optics': 'resource:* process-run:*' },
+      in: { '/labs/optics': 'resource:read', '/labs/laser': 'resource:write' },
     };
     doors = await openCommandDoors({ db: store.db, actors });
     for (const path of ['/labs', '/labs/optics', '/labs/laser', '/labs/optics/deep']) {
@@ -31,6 +32,28 @@ describeOnStores('copies', (store) => {
 
   afterAll(async () => {
     await doors.close();
+  });
+
+  it('need no read at their destination, in a batch neither, and may have the name of a record that is found by it', async () => {
+    const unique = { namespace: '/', name: 'u', version: '1', schema: {}, uniqueName: true };
+    const found = { namespace: '/labs/laser', name: 'r', template: await make('resource-templates', unique) };
+    await make('resources', found);
+    const copying = (id: string, as?: string): object => ({
+      method: 'POST',
+      path: `/api/v1/resources/${id}/copies`,
+      body: { destination: '/labs/laser', ...(as === undefined ? {} : { name: as }) },
+    });
+    const batch = (id: string, as?: string, actor = 'ada'): Promise<Answered> =>
+      send('POST /api/v1/batch', { body: { commands: [copying(id, as), copying(id, as)] } }, actor);
+    const plain = await make('resources', { namespace: '/labs/optics', name: 'r' });
+    expect((await batch(plain, undefined, 'in')).status).toBe(200);
+    // Where its own template asks for unique names, the refusal says where the name came from.
+    const asking = await make('resources', { ...found, namespace: '/labs/optics' });
+    const errors = [await batch(asking), await batch(asking, 'r')].map(({ json }) => json['errors']);
+    expect(errors).toMatchObject([
+      [{ pointer: '/commands/0/body/destination', code: 'record.name_taken', message: expect.stringMatching(/^is the name of the resource .{36} in this namespace/) as unknown }], // prettier-ignore
+      [{ pointer: '/commands/0/body/name', code: 'record.name_taken' }],
+    ]);
   });
 
   it('hold what their source holds, under an id of their own', async () => {
