@@ -28,7 +28,9 @@ export function grantRefs(table: DecisionTable, rows: number[]): readonly GrantR
   sortRows(rows);
   const cited: GrantRef[] = [];
   let last = -1;
-  for (const row of rows) {
+  // An iterator would allocate at each step where the code is not optimized.
+  for (let i = 0; i < rows.length; i += 1) {
+    const row = rows[i] ?? 0;
     // Equal rows stand together: the second needs no reference made for it.
     if (row === last) continue;
     last = row;
