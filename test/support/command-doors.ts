@@ -1,5 +1,6 @@
 // The gateway's own doors without a socket, for commands: actors with keys of their own under one policy, and a short
 // way to send requests. Every exchange is checked against the description of the API.
+import { afterAll, beforeAll } from '@jest/globals';
 import { type Identity, instantOf, type Instant, type Policy } from '../../engine/index.js';
 import type { AuditTrail } from '../../server/audit/trail.js';
 import { createKey, type NewKey } from '../../server/auth/api-keys.js';
@@ -115,6 +116,43 @@ export async function openCommandDoors({ db, actors, idempotency, audit }: Comma
       time = at;
     },
     close: services.close,
+  };
+}
+
+/** Doors of a suite that are open while its tests run, with short ways to send. */
+export interface SuiteDoors {
+  readonly doors: () => CommandDoors;
+  /** As `ada` unless another actor is named. */
+  readonly send: (request: string, sending?: Sending, actor?: string) => Promise<Answered>;
+  /** The id of a record that is created: `make('resources', { namespace: '/a', name: 'r' })`. */
+  readonly make: (collection: string, body: object, actor?: string) => Promise<string>;
+}
+
+/** In a suite of its own. The namespaces are made first, in this order. */
+export function useCommandDoors(
+  store: Pick<CommandDoorsOptions, 'db'>,
+  actors: CommandDoorsOptions['actors'],
+  namespaces: readonly string[] = [],
+): SuiteDoors {
+  let open: CommandDoors | null = null;
+  const doors = (): CommandDoors => {
+    if (open === null) throw new Error('the doors are open while tests run, not while they are declared');
+    return open;
+  };
+  const send: SuiteDoors['send'] = (request, sending = {}, actor = 'ada') => doors().send(actor, request, sending);
+  beforeAll(async () => {
+    open = await openCommandDoors({ db: store.db, actors });
+    for (const path of namespaces) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
+  });
+  afterAll(() => open?.close());
+  return {
+    doors,
+    send,
+    make: async (collection, body, actor) => {
+      const made = await send(`POST /api/v1/${collection}`, { body }, actor);
+      if (made.status !== 201) throw new Error(made.text);
+      return String(made.json['id']);
+    },
   };
 }
 

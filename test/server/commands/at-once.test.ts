@@ -1,14 +1,14 @@
 // A create or a change is one statement in one trip, after those that read what it depends on. It is the same as in a
 // transaction: the same record, answer, event and refusals, and no policy that was replaced before it began decides it.
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { canonicalJson } from '../../../server/json/canonical-json.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
 import { afterRead } from '../../support/after-read.js';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, type Sending, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { tripsOf } from '../../support/trips.js';
 import { until } from '../../support/until.js';
@@ -18,10 +18,8 @@ const DAY = 86_400_000;
 const LATER = 1_000;
 
 describeOnStores('a command in one statement', (store) => {
-  let doors: CommandDoors;
+  const { doors, send } = useCommandDoors(store, ACTORS, ['/a', '/a/b', '/b', '/other', '/shut', '/shut/in']);
   let template = '';
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
   const create = (fields: object, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
     send('POST /api/v1/resources', { body: { namespace: '/a/b', ...fields }, ...sending }, actor);
   const copy = (id: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
@@ -98,16 +96,9 @@ describeOnStores('a command in one statement', (store) => {
   };
 
   beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: ACTORS });
-    for (const path of ['/a', '/a/b', '/b', '/other', '/shut', '/shut/in'])
-      await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     expect((await send('POST /api/v1/namespaces/shut/archive', { ifMatch: 1 })).status).toBe(200);
     const body = { namespace: '/a', name: 't', version: '1', schema: { properties: { n: { type: 'integer' } } } };
     template = String((await send('POST /api/v1/resource-templates', { body })).json['id']);
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it('takes one trip to the store', async () => {
@@ -233,7 +224,7 @@ describeOnStores('a command in one statement', (store) => {
         const patch = { name: 'after', description: null, properties: { n: null, t: '"\\\u2028', o: { p: [null] } } };
         const changed = await change(path, patch, 1);
         const merged = await change(path, { properties: { n: 3 } }, 2);
-        const blind = await doors.send('wes', `PATCH ${path}`, { body: { properties: { n: 4 } }, ifMatch: 3 });
+        const blind = await doors().send('wes', `PATCH ${path}`, { body: { properties: { n: 4 } }, ifMatch: 3 });
         const archived = await change(`${path}/archive`, null, 4);
         const restored = await change(`${path}/restore`, null, 5);
         const whole = await send(`GET ${path}`);
@@ -338,9 +329,9 @@ describeOnStores('a command in one statement', (store) => {
     const first = await create({ name: 'keyed' }, { key: 'used' });
     expect(codeOf(await create({ name: 'other' }, { key: 'used' }))).toBe('422 idempotency.key_reused');
     expect((await create({ name: 'keyed' }, { key: 'used' })).text).toBe(first.text);
-    doors.setTime(instantOf(Date.now() + 2 * DAY));
+    doors().setTime(instantOf(Date.now() + 2 * DAY));
     const later = await create({ name: 'keyed' }, { key: 'used' });
-    doors.setTime(null);
+    doors().setTime(null);
     expect(later.json['id']).not.toBe(first.json['id']);
   });
 
@@ -365,10 +356,10 @@ describeOnStores('a command in one statement', (store) => {
     await until(() => store.db.pools().some(({ name, free, open }) => name === 'write' && open === max && free === 0));
     const waiting = create({ name: 'overtaken' });
     await until(() => store.db.pools().some(({ name, waiting: queue }) => name === 'write' && queue > 0));
-    const { digest } = doors.decree({ ...ACTORS, ada: { '/': '*:read' } });
+    const { digest } = doors().decree({ ...ACTORS, ada: { '/': '*:read' } });
     held.abort();
     const [answer] = await Promise.all([waiting, ...holding]);
-    doors.decree(ACTORS);
+    doors().decree(ACTORS);
     expect([codeOf(answer), answer.header('bailiwick-snapshot')]).toEqual(['403 authz.denied', digest]);
   });
 

@@ -1,29 +1,18 @@
 // Several writers at once, and a policy that changes while one of them is at work: no change is lost, nothing is done twice, and
 // nothing is done under a policy that would not have allowed it.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, type CommandDoors, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ACTORS = { ada: { '/': '*:*' }, ben: { '/': '*:*' }, wes: { '/': '*:write' } };
 
 describeOnStores('writers at once', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
+  const { doors, send } = useCommandDoors(store, ACTORS, ['/a', '/b']);
   const make = async (name: string): Promise<string> => {
     const made = await send('POST /api/v1/resources', { body: { namespace: '/a', name, properties: { n: 0 } } });
     return `/api/v1/resources/${String(made.json['id'])}`;
   };
-
-  beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: ACTORS });
-    for (const path of ['/a', '/b']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
-  });
-
-  afterAll(async () => {
-    await doors.close();
-  });
 
   it('change a revision once: one succeeds, and all others are refused', async () => {
     const path = await make('raced');
@@ -95,7 +84,7 @@ describeOnStores('writers at once', (store) => {
     actors: Parameters<CommandDoors['decree']>[0],
     ask: () => Promise<Answered>,
   ): Promise<{ readonly answer: Answered; readonly pinned: string; readonly current: string }> => {
-    const pinned = doors.services.policies.current().policy.digest;
+    const pinned = doors().services.policies.current().policy.digest;
     const asked: Promise<Answered>[] = [];
     const current = await store.db.transaction(async (trx) => {
       await trx.raw('SELECT 1 FROM records WHERE id = ?::uuid FOR UPDATE', [path.split('/').at(-1) ?? '']);
@@ -103,7 +92,7 @@ describeOnStores('writers at once', (store) => {
       // The embedded engine is this transaction's alone; a server lets the request come as far as the record.
       if (store.name === 'postgres') await sleep(150);
       else await new Promise(setImmediate);
-      return doors.decree(actors).digest;
+      return doors().decree(actors).digest;
     });
     const [answer] = await Promise.all(asked);
     if (answer === undefined) throw new Error('nothing was asked');
@@ -120,7 +109,7 @@ describeOnStores('writers at once', (store) => {
       'no_matching_grant',
       current,
     ]);
-    doors.decree(ACTORS);
+    doors().decree(ACTORS);
     expect((await send(`GET ${path}`)).json).toMatchObject({ name: 'swapped', revision: 1 });
   });
 
@@ -129,7 +118,7 @@ describeOnStores('writers at once', (store) => {
     const change = (): Promise<Answered> => send(`PATCH ${path}`, { body: { name: 'changed' }, ifMatch: 1 });
     const { answer, current } = await overtaken(path, { ...ACTORS, ada: {} }, change);
     expect([codeOf(answer), answer.header('bailiwick-snapshot')]).toEqual(['404 record.not_found', current]);
-    doors.decree(ACTORS);
+    doors().decree(ACTORS);
     expect((await send(`GET ${path}`)).json['revision']).toBe(1);
   });
 
@@ -140,7 +129,7 @@ describeOnStores('writers at once', (store) => {
     // On the embedded store the record is looked up before the request waits.
     expect([answer.status, answer.json['name']]).toEqual([200, 'changed']);
     if (store.name === 'postgres') expect(answer.header('bailiwick-snapshot')).toBe(pinned);
-    doors.decree(ACTORS);
+    doors().decree(ACTORS);
   });
 
   it('of whom one is a load: what it changes raises the revision, and a change of before is refused', async () => {

@@ -1,37 +1,27 @@
 // Copies of resources and process runs into other namespaces.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const SCHEMA = { type: 'object', properties: { n: { type: 'number', maximum: 9 } }, required: ['n'] };
 
 describeOnStores('copies', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
+  const actors = {
+    ada: { '/': '*:*' },
+    wes: { '/': '*:write' },
+    lab: { '/labs/optics': 'resource:* process-run:*' },
+    in: { '/labs/optics': 'resource:read', '/labs/laser': 'resource:write' },
   };
+  const { doors, send, make } = useCommandDoors(store, actors, [
+    '/labs',
+    '/labs/optics',
+    '/labs/laser',
+    '/labs/optics/deep',
+  ]);
 
   let template = '';
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      wes: { '/': '*:write' },
-      lab: { '/labs/optics': 'resource:* process-run:*' },
-      in: { '/labs/optics': 'resource:read', '/labs/laser': 'resource:write' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
-    for (const path of ['/labs', '/labs/optics', '/labs/laser', '/labs/optics/deep']) {
-      await send(`PUT /api/v1/namespaces${path}`, { body: {} });
-    }
     template = await make('resource-templates', { namespace: '/labs', name: 't', version: '1', schema: SCHEMA });
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it('need no read at their destination, in a batch neither, and may have the name of a record that is found by it', async () => {
@@ -96,7 +86,7 @@ describeOnStores('copies', (store) => {
     ]);
     expect((await send(path, { body: { destination: '/none' } }, 'lab')).json['step']).toBe('destination_write');
     expect((await send(path, { body: { destination: '/labs/optics' } }, 'lab')).status).toBe(201);
-    await doors.narrow('lab-reader', 'lab', { restrictions: [] });
+    await doors().narrow('lab-reader', 'lab', { restrictions: [] });
     expect(codeOf(await send(path, { body: { destination: '/labs/optics' } }, 'lab-reader'))).toBe(
       '404 record.not_found',
     );
@@ -122,9 +112,9 @@ describeOnStores('copies', (store) => {
   });
 
   it('are not shown where the copy may not be read', async () => {
-    await doors.narrow('ada-once', 'ada', { restrictions: null });
+    await doors().narrow('ada-once', 'ada', { restrictions: null });
     const id = await make('resources', { namespace: '/labs/optics', name: 'r', properties: { secret: 1 } });
-    doors.decree({ ada: { '/labs/optics': '*:read', '/labs/laser': '*:write' } });
+    doors().decree({ ada: { '/labs/optics': '*:read', '/labs/laser': '*:write' } });
     const copy = await send(`POST /api/v1/resources/${id}/copies`, { body: { destination: '/labs/laser' } });
     expect(copy.text).toMatch(/^\{"id":"[0-9a-f-]{36}","revision":1\}$/);
   });

@@ -1,8 +1,8 @@
 // Repeated requests, and what else may happen to one. Each row is an attack or an accident with its id, and the
 // expected result. Whatever is done, is done once.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, openCommandDoors, type Sending, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ACTORS = {
@@ -14,10 +14,8 @@ const ACTORS = {
 const DAY = 86_400_000;
 
 describeOnStores('a request', (store) => {
-  let doors: CommandDoors;
+  const { doors, send } = useCommandDoors(store, ACTORS, ['/a', '/b']);
   let names = 0;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
   const create = (sending: Sending, actor = 'ada'): Promise<Answered> => send('POST /api/v1/resources', sending, actor);
   const fresh = (): { readonly namespace: string; readonly name: string } => ({
     namespace: '/a',
@@ -27,15 +25,6 @@ describeOnStores('a request', (store) => {
     const body = { family: 'resource', namespace: '/', reach: 'subtree', where: { name: { eq: name } } };
     return Number((await send('POST /api/v1/query/count', { body })).json['count']);
   };
-
-  beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: ACTORS });
-    for (const path of ['/a', '/b']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
-  });
-
-  afterAll(async () => {
-    await doors.close();
-  });
 
   it('I01: is done once, however often it is sent', async () => {
     const body = fresh();
@@ -84,7 +73,7 @@ describeOnStores('a request', (store) => {
 
   it('I03: has a key of its own on each path, for each actor and each credential', async () => {
     const body = fresh();
-    await doors.narrow('ada-at-a', 'ada', { restrictions: ['/a'] as never });
+    await doors().narrow('ada-at-a', 'ada', { restrictions: ['/a'] as never });
     const answers = [
       await create({ body, key: 'i03' }),
       await create({ body, key: 'i03' }, 'ben'),
@@ -102,19 +91,19 @@ describeOnStores('a request', (store) => {
     const path = `POST /api/v1/resources/${String(first.json['id'])}/copies`;
     const copied = await send(path, copying);
     expect([first.status, copied.status]).toEqual([201, 201]);
-    doors.decree({ ...ACTORS, ada: { '/': '*:read' } });
+    doors().decree({ ...ACTORS, ada: { '/': '*:read' } });
     expect([codeOf(await create({ body, key: 'i04' })), codeOf(await send(path, copying))]).toEqual([
       '403 authz.denied',
       '403 authz.denied',
     ]);
-    doors.decree({ ...ACTORS, ada: { '/': '*:write' } });
+    doors().decree({ ...ACTORS, ada: { '/': '*:write' } });
     const untold = await create({ body, key: 'i04' });
     expect([untold.status, untold.text]).toEqual([201, `{"id":"${String(first.json['id'])}","revision":1}`]);
     // The source of a copy has to be readable.
     expect(codeOf(await send(path, copying))).toBe('404 record.not_found');
-    doors.decree({ ...ACTORS, ada: { '/a': '*:read', '/b': '*:write' } });
+    doors().decree({ ...ACTORS, ada: { '/a': '*:read', '/b': '*:write' } });
     expect((await send(path, copying)).text).toBe(`{"id":"${String(copied.json['id'])}","revision":1}`);
-    doors.decree(ACTORS);
+    doors().decree(ACTORS);
     expect((await create({ body, key: 'i04' })).text).toBe(first.text);
     expect((await send(path, copying)).text).toBe(copied.text);
   });
@@ -127,9 +116,9 @@ describeOnStores('a request', (store) => {
     const again = await create({ body, key: 'i05' });
     expect(again.text).toBe(first.text);
     const now = Date.now();
-    doors.setTime(instantOf(now + DAY - 60_000));
+    doors().setTime(instantOf(now + DAY - 60_000));
     expect((await create({ body, key: 'i05' })).text).toBe(first.text);
-    doors.setTime(instantOf(now + DAY + 60_000));
+    doors().setTime(instantOf(now + DAY + 60_000));
     const later = await create({ body, key: 'i05' });
     expect(later.status).toBe(201);
     expect(later.json['id']).not.toBe(first.json['id']);
@@ -141,7 +130,7 @@ describeOnStores('a request', (store) => {
       [new Date(now + DAY + 60_000)],
     );
     expect(Number(rows[0]?.n)).toBe(0);
-    doors.setTime(null);
+    doors().setTime(null);
   });
 
   it.each([
@@ -248,13 +237,13 @@ describeOnStores('a request', (store) => {
 
   it('I16: keeps its order where clocks do not', async () => {
     const now = Date.now();
-    doors.setTime(instantOf(now));
+    doors().setTime(instantOf(now));
     const { json } = await create({ body: fresh() });
-    doors.setTime(instantOf(now - 3_600_000));
+    doors().setTime(instantOf(now - 3_600_000));
     const id = String(json['id']);
     const changed = await send(`PATCH /api/v1/resources/${id}`, { body: {}, ifMatch: 1 });
     const archived = await send(`POST /api/v1/resources/${id}/archive`, { ifMatch: 2 });
-    doors.setTime(null);
+    doors().setTime(null);
     expect([changed.json['updatedAt'], changed.json['revision']]).toEqual([json['updatedAt'], 2]);
     expect([archived.json['archivedAt'], archived.json['revision']]).toEqual([json['updatedAt'], 3]);
   });

@@ -1,33 +1,21 @@
 // Batches that give the same unique names in opposite orders wait for one another: the store never has to end a deadlock.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { deadlocksOf } from '../../support/deadlocks.js';
 import { describeOnStores } from '../../support/stores.js';
 
 describeOnStores('names that batches lock', (store) => {
-  let doors: CommandDoors;
+  const { send, make } = useCommandDoors(store, { ada: { '/': '*:*' } }, ['/a', '/a/b']);
   let [asking, other, plain] = ['', '', ''];
-  const send = (request: string, sending: Sending = {}): Promise<Answered> => doors.send('ada', request, sending);
   const told = ({ status, json }: Answered): string =>
     typeof json['code'] === 'string' ? `${String(status)} ${json['code']}` : String(status);
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
-  };
 
   beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: { ada: { '/': '*:*' } } });
-    for (const path of ['/a', '/a/b']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     const template = { namespace: '/', name: 't', version: '1', schema: {} };
     asking = await make('resource-templates', { ...template, uniqueName: true });
     other = await make('resource-templates', { ...template, version: '2', uniqueName: true });
     plain = await make('resource-templates', template);
   });
-  afterAll(async () => {
-    await doors.close();
-  });
-
   it('are given by many batches in opposite orders, in every way, and the store ends no deadlock', async () => {
     const before = await deadlocksOf(store.db);
     const names = Array.from({ length: 12 }, (_, n) => `n${String(n)}`);

@@ -1,9 +1,9 @@
 // Records that go to another namespace, and records that go for good: what is decided, what refers to what, what others learn of it, and
 // what a repeated request does.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { afterRead } from '../../support/after-read.js';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, type Sending, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
@@ -23,14 +23,7 @@ const ACTORS = {
 };
 
 describeOnStores('records that move and end', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
-  };
+  const { doors, send, make } = useCommandDoors(store, ACTORS, ['/a', '/a/b', '/a/b/c', '/a/x', '/b', '/old']);
   const move = (path: string, namespace: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
     send(`POST /api/v1/${path}/move`, { body: { namespace }, ifMatch: 1, ...sending }, actor);
   const events = async (): Promise<readonly { readonly operation: string; readonly access: object }[]> => {
@@ -41,14 +34,7 @@ describeOnStores('records that move and end', (store) => {
   };
 
   beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: ACTORS });
-    for (const path of ['/a', '/a/b', '/a/b/c', '/a/x', '/b', '/old'])
-      await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     await send('POST /api/v1/namespaces/old/archive', { ifMatch: 1 });
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   describe('a move', () => {
@@ -389,10 +375,10 @@ describeOnStores('records that move and end', (store) => {
         const again = await batch(commands, key, 'top');
         expect([again.status, bodies(again).at(-1)]).toEqual([200, bodies(done).at(-1)]);
         // Whoever may not write there any more learns nothing of where it is.
-        doors.decree({ ...ACTORS, top: { '/a': 'resource:*' } });
+        doors().decree({ ...ACTORS, top: { '/a': 'resource:*' } });
         const refused = await batch(commands, key, 'top');
         expect([refused.json['code'], refused.json['command']]).toEqual(['record.not_found', 0]);
-        doors.decree(ACTORS);
+        doors().decree(ACTORS);
       },
     );
 
@@ -421,12 +407,12 @@ describeOnStores('records that move and end', (store) => {
       expect((await batch(copying, 'twice')).status).toBe(200);
       await remove(source);
       const end = afterRead(store.db, 'SELECT pg_try_advisory_xact_lock', async () => {
-        doors.setTime(instantOf(Date.now() + 2 * DAY));
+        doors().setTime(instantOf(Date.now() + 2 * DAY));
         expect((await batch(other, 'twice')).status).toBe(200);
       });
       const again = await batch(copying, 'twice');
       end();
-      doors.setTime(null);
+      doors().setTime(null);
       expect([again.status, again.json['code']]).toEqual([404, 'record.not_found']);
     });
   });

@@ -1,30 +1,23 @@
 // Namespaces by their path: created with PUT below existing ones, read, changed, archived and restored; and what each
 // of these tells an actor who may not do it, or may not read.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 describeOnStores('namespaces', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
+  const actors = {
+    ada: { '/': '*:*' },
+    wes: { '/': 'namespace:write' },
+    ray: { '/': '*:read' },
+    una: {},
+    lab: { '/labs': 'namespace:write namespace:read' },
+  };
+  const { send } = useCommandDoors(store, actors);
   const put = (path: string, body: object = {}, actor = 'ada'): Promise<Answered> =>
     send(`PUT /api/v1/namespaces${path}`, { body }, actor);
 
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      wes: { '/': 'namespace:write' },
-      ray: { '/': '*:read' },
-      una: {},
-      lab: { '/labs': 'namespace:write namespace:read' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
     await put('/labs');
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it('are made once, and are then what they were made', async () => {

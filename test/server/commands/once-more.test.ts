@@ -1,25 +1,15 @@
 // A command that is begun again, because what it depends on has changed or the store gave it up, and one that is sent
 // again.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { COMMAND_LIMITS } from '../../../server/limits/records.js';
 import { afterRead } from '../../support/after-read.js';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 describeOnStores('a command', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}): Promise<Answered> => doors.send('ada', request, sending);
+  const { send } = useCommandDoors(store, { ada: { '/': '*:*' } }, ['/a', '/b']);
   const make = (name: string, more: object = {}, key?: string): Promise<Answered> =>
     send('POST /api/v1/resources', { body: { namespace: '/a', name, ...more }, ...(key === undefined ? {} : { key }) });
-
-  beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: { ada: { '/': '*:*' } } });
-    for (const path of ['/a', '/b']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
-  });
-
-  afterAll(async () => {
-    await doors.close();
-  });
 
   it('ends with a conflict if its record is moved each time', async () => {
     const path = `/api/v1/resources/${String((await make('restless')).json['id'])}`;

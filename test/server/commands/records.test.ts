@@ -1,20 +1,22 @@
 // Records of the four families that are made in a namespace: made, referred to, judged by templates, changed, archived.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answered, type Sending, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
 const SCHEMA = { type: 'object', properties: { n: { type: 'number', maximum: 9 } }, required: ['n'] };
 
 describeOnStores('records', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
-  const make = async (collection: string, body: object, actor = 'ada'): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body }, actor);
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
+  const actors = {
+    ada: { '/': '*:*' },
+    wes: { '/': '*:write' },
+    ray: { '/': '*:read' },
+    una: {},
+    // Writes resources in a lab and reads templates there, none of those above.
+    lab: { '/labs/optics': 'resource:* resource-template:read process-run:*' },
+    blind: { '/labs': 'resource:*' },
   };
+  const { send, make } = useCommandDoors(store, actors, ['/labs', '/labs/optics', '/labs/laser', '/labs/optics/deep']);
   const create = (collection: string, body: object, actor = 'ada'): Promise<Answered> =>
     send(`POST /api/v1/${collection}`, { body }, actor);
   const patch = (path: string, body: object, sending: Sending & { actor?: string } = {}): Promise<Answered> =>
@@ -23,19 +25,6 @@ describeOnStores('records', (store) => {
   let template = '';
   let broken = '';
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      wes: { '/': '*:write' },
-      ray: { '/': '*:read' },
-      una: {},
-      // Writes resources in a lab and reads templates there, none of those above.
-      lab: { '/labs/optics': 'resource:* resource-template:read process-run:*' },
-      blind: { '/labs': 'resource:*' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
-    for (const path of ['/labs', '/labs/optics', '/labs/laser', '/labs/optics/deep']) {
-      await send(`PUT /api/v1/namespaces${path}`, { body: {} });
-    }
     template = await make('resource-templates', { namespace: '/labs', name: 't', version: '1', schema: SCHEMA });
     // As `load --schemas unchecked` and earlier releases let it in.
     broken = ABSENT.replace('dead', 'b0b0');
@@ -44,10 +33,6 @@ describeOnStores('records', (store) => {
        VALUES (?::uuid, 1, '/labs/', 'broken', '{}', '1', '{"$ref":"#/nowhere"}', 1, now(), now(), 'load')`,
       [broken],
     );
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it('are made with what the body says and nothing else', async () => {

@@ -1,11 +1,11 @@
 // What the slots of a template demand of runs, on generated templates and runs: a create, a copy, a patch and a load all say what a plain
 // reading of the documents says. And what a patch does not set is not judged.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { instantOf } from '../../../engine/index.js';
 import { loadDataset } from '../../../server/load/load-dataset.js';
 import type { DatasetText } from '../../../server/load/record-line.js';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 
@@ -45,16 +45,14 @@ function wrongIn(slots: readonly Slot[], uses: Used): readonly string[] {
 }
 
 describeOnStores('the slots of a run', (store) => {
-  let doors: CommandDoors;
+  const actors = {
+    ada: { '/': '*:*' },
+    wes: { '/': '*:write resource:read' },
+    kim: { '/': 'process-run:* resource:read' },
+  };
+  const { send, make } = useCommandDoors(store, actors);
   const ids = new Map<string, string>();
   const idOf = (name: string): string => ids.get(name) ?? '';
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
-  };
   const templateWith = (slots: readonly Slot[]): Promise<string> => {
     const stored = slots.map((slot) => ({ ...slot, template: slot.template === null ? null : idOf(slot.template) }));
     return make('process-templates', { namespace: '/a', name: 'p', version: '1', schema: {}, slots: stored });
@@ -79,12 +77,6 @@ describeOnStores('the slots of a run', (store) => {
   };
 
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      wes: { '/': '*:write resource:read' },
-      kim: { '/': 'process-run:* resource:read' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
     await send('PUT /api/v1/namespaces/a', { body: {} });
     for (const kind of KINDS) {
       const body = { namespace: '/a', name: kind, version: '1', schema: {} };
@@ -92,10 +84,6 @@ describeOnStores('the slots of a run', (store) => {
       ids.set(`a ${kind}`, await make('resources', { namespace: '/a', name: kind, template: idOf(kind) }));
     }
     ids.set('a none', await make('resources', { namespace: '/a', name: 'none' }));
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it('have names that a body can have as keys', async () => {

@@ -1,7 +1,7 @@
 // A store that aborts transactions in favour of others, as a distributed one does all the time. Commands are repeated,
 // a conflict is reported to whoever needs to know, and nothing is done twice, by halves or without being acknowledged.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { times } from '../../support/test-runs.js';
 
@@ -9,8 +9,7 @@ const WRITERS = 32;
 const ROUNDS = times({ usual: 3, deep: 40 });
 
 describeOnStores('a storm of serialization failures', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}): Promise<Answered> => doors.send('ada', request, sending);
+  const { send } = useCommandDoors(store, { ada: { '/': '*:*' } });
 
   /** Writes of records fail so often, in the two ways in which a store gives one up. */
   const storm = (share: number): Promise<unknown> =>
@@ -23,16 +22,11 @@ describeOnStores('a storm of serialization failures', (store) => {
       END $$`);
 
   beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: { ada: { '/': '*:*' } } });
     await send('PUT /api/v1/namespaces/a', { body: {} });
     await storm(0);
     await store.db.knex.raw(
       'CREATE TRIGGER storm BEFORE INSERT OR UPDATE ON records FOR EACH ROW EXECUTE FUNCTION bailiwick.storm()',
     );
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   /** Since the last time. */

@@ -1,7 +1,7 @@
 // A record that gets another template, or none: it is checked as if it were created with it, whoever changes it learns no more than a
 // create would say, and what is not changed is not checked.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
@@ -12,15 +12,15 @@ const VERSIONS = {
 };
 
 describeOnStores('the template of a record', (store) => {
-  let doors: CommandDoors;
-  const ids: Record<string, string> = {};
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
+  const actors = {
+    ada: { '/': '*:*' },
+    // Writes what it may not read, and reads every template.
+    wes: { '/': '*:write resource-template:read process-template:read resource:read' },
+    // Reads no templates of `/`.
+    lab: { '/a': 'resource:* resource-template:read' },
   };
+  const { send, make } = useCommandDoors(store, actors, ['/a', '/a/b', '/b']);
+  const ids: Record<string, string> = {};
   const patch = (path: string, body: object, actor = 'ada', ifMatch = 1): Promise<Answered> =>
     send(`PATCH /api/v1/${path}`, { body, ifMatch }, actor);
   const told = ({ status, json }: Answered): string =>
@@ -28,15 +28,6 @@ describeOnStores('the template of a record', (store) => {
   const idOf = (name: string): string => ids[name] ?? '';
 
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      // Writes what it may not read, and reads every template.
-      wes: { '/': '*:write resource-template:read process-template:read resource:read' },
-      // Reads no templates of `/`.
-      lab: { '/a': 'resource:* resource-template:read' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
-    for (const path of ['/a', '/a/b', '/b']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     for (const [version, schema] of Object.entries(VERSIONS)) {
       const body = { namespace: '/a', name: 'crystal', version, schema };
       ids[version] = await make('resource-templates', body);
@@ -46,10 +37,6 @@ describeOnStores('the template of a record', (store) => {
     ids['elsewhere'] = await make('resource-templates', { namespace: '/b', name: 'c', version: '1', schema: {} });
     ids['gone'] = await make('resource-templates', { namespace: '/a', name: 'c', version: '1', schema: {} });
     await send(`POST /api/v1/resource-templates/${idOf('gone')}/archive`, { ifMatch: 1 });
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it.each([

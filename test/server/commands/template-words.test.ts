@@ -1,10 +1,10 @@
 // Words and formats of a template's schema over HTTP: new templates with unknown ones are refused, formats are asserted, and a
 // template that an older release stored judges as it did there.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
 import { loadDataset, type LoadOptions, type LoadReport } from '../../../server/load/load-dataset.js';
 import type { DatasetText } from '../../../server/load/record-line.js';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const NOW = instantOf(Date.parse('2030-06-01T00:00:00Z'));
@@ -27,8 +27,7 @@ async function* linesOf(values: readonly unknown[]): AsyncGenerator<readonly Dat
 }
 
 describeOnStores('words of a template', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}): Promise<Answered> => doors.send('ada', request, sending);
+  const { send } = useCommandDoors(store, { ada: { '/': '*:*' } });
   const load = (values: readonly unknown[], options: Partial<LoadOptions> = {}): Promise<LoadReport> =>
     loadDataset(store.db, linesOf(values), { onConflict: 'report', now: NOW, ...options });
   const errorsOf = ({ json }: Answered): readonly string[] =>
@@ -46,15 +45,10 @@ describeOnStores('words of a template', (store) => {
   };
 
   beforeAll(async () => {
-    doors = await openCommandDoors({ db: store.db, actors: { ada: { '/': '*:*' } } });
     await send('PUT /api/v1/namespaces/labs', { body: {} });
     const old = { family: 'resource-template', namespace: '/labs', name: 'old', version: '1', id: OLD, schema: OLDER };
     const { faults } = await load([old], { schemas: 'unchecked' });
     expect(faults).toEqual([]);
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it.each(['resource-templates', 'process-templates'])(

@@ -1,8 +1,8 @@
 // Names that are unique in a namespace: what every command says about a name that is taken, held against a model that
 // knows nothing of the store; who may give such a name; and what the store makes of many writers at once.
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { type Answered, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { testRuns } from '../../support/test-runs.js';
 
@@ -45,32 +45,24 @@ const holderOf = (kept: readonly Kept[], at: Pick<Kept, 'place' | 'name'>): Kept
   kept.find((one) => one.unique && !one.archived && one.place === at.place && one.name === at.name);
 
 describeOnStores('unique names', (store) => {
-  let doors: CommandDoors;
+  const actors = {
+    ada: { '/': '*:*' },
+    // Writes resources that it may not read, and reads the templates.
+    wes: { '/': '*:write resource-template:read process-template:read' },
+    // As wes, and reads what is in /a alone.
+    amy: { '/': '*:write resource-template:read', '/a': 'resource:read' },
+    // Reads resources, and no templates.
+    dim: { '/': 'resource:*' },
+  };
+  const { send, make } = useCommandDoors(store, actors);
   let [asking, other, plain] = ['', '', ''];
   let runs = '';
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
   const told = ({ status, json }: Answered): string =>
     typeof json['code'] === 'string' ? `${String(status)} ${json['code']}` : String(status);
   const byName = (at: { readonly place: string; readonly name: string }): string =>
     `PUT /api/v1/resources/by-name?namespace=${encodeURIComponent(at.place)}&name=${encodeURIComponent(at.name)}`;
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
-  };
 
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      // Writes resources that it may not read, and reads the templates.
-      wes: { '/': '*:write resource-template:read process-template:read' },
-      // As wes, and reads what is in /a alone.
-      amy: { '/': '*:write resource-template:read', '/a': 'resource:read' },
-      // Reads resources, and no templates.
-      dim: { '/': 'resource:*' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
     for (const path of PLACES) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     const template = { namespace: '/', name: 't', version: '1', schema: { properties: { n: { type: 'number' } } } };
     asking = await make('resource-templates', { ...template, uniqueName: true });
@@ -83,10 +75,6 @@ describeOnStores('unique names', (store) => {
   beforeEach(async () => {
     await store.db.knex.raw('DELETE FROM records WHERE family IN (2, 4)');
   });
-  afterAll(async () => {
-    await doors.close();
-  });
-
   /** Does the step, and says what the model expects. */
   async function take(kept: Kept[], one: Step, templates: readonly string[]): Promise<readonly [string, string]> {
     const templateOf = (isUnique: boolean): string => (isUnique ? (templates[kept.length % 2] ?? '') : plain);

@@ -1,19 +1,19 @@
 // New versions of templates: what they have from the first one, what is judged, who may make them, and what is left of a request.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Answered, type CommandDoors, openCommandDoors, type Sending } from '../../support/command-doors.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { type Answered, type Sending, useCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
 
 describeOnStores('versions of templates', (store) => {
-  let doors: CommandDoors;
-  const send = (request: string, sending: Sending = {}, actor = 'ada'): Promise<Answered> =>
-    doors.send(actor, request, sending);
-  const make = async (collection: string, body: object): Promise<string> => {
-    const made = await send(`POST /api/v1/${collection}`, { body });
-    if (made.status !== 201) throw new Error(made.text);
-    return String(made.json['id']);
+  const actors = {
+    ada: { '/': '*:*' },
+    wes: { '/': '*:write' },
+    ray: { '/': '*:read' },
+    una: {},
+    own: { '/labs': 'process-template:*' },
   };
+  const { send, make } = useCommandDoors(store, actors, ['/labs', '/old']);
   const version = (path: string, body: object, actor = 'ada', sending: Sending = {}): Promise<Answered> =>
     send(`POST /api/v1/${path}/versions`, { body, ...sending }, actor);
   const codeOf = ({ status, json }: Answered): unknown => [status, json['code']].filter((part) => part !== undefined);
@@ -21,15 +21,6 @@ describeOnStores('versions of templates', (store) => {
   const SCHEMA = { properties: { n: { maximum: 9 } } };
   let crystal = '';
   beforeAll(async () => {
-    const actors = {
-      ada: { '/': '*:*' },
-      wes: { '/': '*:write' },
-      ray: { '/': '*:read' },
-      una: {},
-      own: { '/labs': 'process-template:*' },
-    };
-    doors = await openCommandDoors({ db: store.db, actors });
-    for (const path of ['/labs', '/old']) await send(`PUT /api/v1/namespaces${path}`, { body: {} });
     crystal = await make('resource-templates', {
       namespace: '/labs',
       name: 'crystal',
@@ -38,10 +29,6 @@ describeOnStores('versions of templates', (store) => {
       version: '1',
       schema: SCHEMA,
     });
-  });
-
-  afterAll(async () => {
-    await doors.close();
   });
 
   it('have what the request does not state from the first, an id of their own and one event', async () => {
