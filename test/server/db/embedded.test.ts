@@ -9,7 +9,7 @@ import { openDatabase } from '../../../server/db/database.js';
 import { migrate } from '../../../server/db/migrate.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { EMBEDDED_LIMITS } from '../../../server/limits/store.js';
-import { locateStatement } from '../../../server/query/find-record.js';
+import { sql } from '../../../server/db/sql.js';
 import { copyIn } from '../../support/copy-in.js';
 import { eventually, failure, useEmbeddedStore } from '../../support/embedded-clients.js';
 
@@ -210,11 +210,13 @@ describe('a store that grows', () => {
     const id = '00000000-0000-4000-8000-000000000000';
     const one = await store.client();
     const index = async (): Promise<string | undefined> => {
-      for (let times = 0; times < 3; times += 1) await database.read(locateStatement({ family: 'resource', id }));
+      // Ours are planned well from the start (young-plans.test.ts); this one is not.
+      const statement = sql`SELECT r.path FROM records AS r WHERE r.id = ${id}::uuid`;
+      for (let times = 0; times < 3; times += 1) await database.read(statement);
       const { rows: prepared } = await one.query<{ name: string }>(
-        `SELECT name FROM pg_prepared_statements WHERE statement LIKE 'SELECT (SELECT x.path FROM (SELECT r.path FROM records%'`,
+        `SELECT name FROM pg_prepared_statements WHERE statement LIKE 'SELECT r.path FROM records%'`,
       );
-      const { rows } = await one.query(`EXPLAIN EXECUTE "${prepared[0]?.name ?? ''}" ('${id}', 2)`);
+      const { rows } = await one.query(`EXPLAIN EXECUTE "${prepared[0]?.name ?? ''}" ('${id}')`);
       return /using (\w+) on records/.exec(JSON.stringify(rows))?.[1];
     };
     expect(await index()).toBe('records_path_name');

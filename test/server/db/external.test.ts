@@ -94,7 +94,7 @@ if (findPostgres() === null) {
       server = started;
       await runSql(
         server.url,
-        'create schema bailiwick; create table bailiwick.log (id int primary key); create table bailiwick.records (id uuid)',
+        'create schema bailiwick; create table bailiwick.log (id int primary key); create table bailiwick.records (id uuid, revision int)',
       );
       database = await openDatabase({ kind: 'external', url: server.url, statementTimeout: 400, maxConnections: 2 });
     });

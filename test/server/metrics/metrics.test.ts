@@ -156,7 +156,7 @@ describe('what is exposed', () => {
     const allowed: Readonly<Record<string, readonly string[]>> = {
       action: ['read', 'write'],
       change: ['gained', 'lost', 'both'],
-      check: ['listener', 'policy', 'store', 'outbox', 'audit'],
+      check: ['listener', 'certificate', 'policy', 'store', 'outbox', 'audit'],
       code: PROBLEMS.map(({ code }) => code),
       decisions: [world.services.policies.current().policy.decisions],
       family: [...FAMILIES, 'batch'],
