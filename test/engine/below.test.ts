@@ -53,7 +53,43 @@ function timeOf(count: number): number {
   return cpu();
 }
 
+/** What a class has below, where each child gives it rights of its own. */
+function leastOf(
+  of: (child: number) => readonly { readonly scopes: number; readonly inherit: boolean }[],
+  at = 16,
+): unknown {
+  const tables = crowd(1);
+  const rights: { readonly scopes: number; readonly inherit: boolean }[] = [];
+  const first = 17;
+  const lists = Array.from(ONE, (_, child) => of(child).map((one) => rights.push(one) - 1));
+  const rule = makeBelowRule({
+    tables: {
+      ...tables,
+      grants: { principal: new Int32Array(rights.length), inherit: rights.map(({ inherit }) => (inherit ? 1 : 0)) },
+    } as unknown as PolicyTables,
+    timelines: makeTimelines(Infinity),
+    grantsAt: (row) => Int32Array.from(lists[row - first] ?? []),
+    holdersOf: () => Int32Array.of(7),
+    timelineOf: (grant) => rights[grant]?.scopes ?? 0,
+  });
+  expect(rule.kindOf(at)).toBe('full');
+  return [...rule.leastOf(at)];
+}
+
 describe('namespaces with all of their children', () => {
+  const give = (scopes: number, inherit = false): { readonly scopes: number; readonly inherit: boolean } => ({
+    ...{ scopes, inherit },
+  });
+
+  it('give below what each of their children gives', () => {
+    expect(leastOf(() => [give(3)])).toEqual([[7, 3]]);
+    expect(leastOf((child) => [give(child === 0 ? 1 : 3)])).toEqual([[7, 1]]);
+    expect(leastOf((child) => [give(child === 38 ? 1 : 3)])).toEqual([[7, 1]]);
+    expect(leastOf((child) => [give(1), give(child === 20 ? 4 : 2)])).toEqual([[7, 1]]);
+    expect(leastOf((child) => (child === 38 ? [] : [give(3)]))).toEqual([[7, 0]]);
+    expect(leastOf((child) => (child === 0 ? [] : [give(3)]))).toEqual([]);
+  });
+
   it('cost in proportion to how many there are', () => {
     const best = (count: number): number => Math.min(...Array.from({ length: 9 }, () => timeOf(count)));
     best(250);
