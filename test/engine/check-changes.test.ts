@@ -86,6 +86,9 @@ describe('a folder or file that changed', () => {
   it('does not ask where the grants of other files are', () => {
     const [grants, moved] = [[grantIn('one', FILE), grantIn('two', 'z.yaml')], [grantIn('two', 'y.yaml')]];
     expect(folderChanges(having([folder(FILE, A)], grants), having([], moved))).toEqual([]);
+    // Nor where those are that have none.
+    const nowhere = [grantIn('one', FILE), grantIn('two', null)];
+    expect(folderChanges(having([folder(FILE, A)], nowhere), having([], []))).toEqual([]);
   });
 });
 
@@ -164,10 +167,32 @@ describe('checks of two policies', () => {
     ['what a guardrail says', guarded(rule(BOTH)), guarded(rule(READ)), true, false],
     ['whether a folder is delegated', { ...PLAIN, ...folders([]) }, PLAIN, true, false],
     ['what a folder exports', { ...PLAIN, ...folders([]) }, { ...PLAIN, ...folders(['crew']) }, true, false],
+    [
+      'a file without grants that is bounded',
+      { ...PLAIN, folders: [{ path: 'x.yaml', within: pathOf('/a'), exports: null, place: null }] },
+      PLAIN,
+      false,
+      false,
+    ],
     ['who excludes whom', { ...PLAIN, ...pairs(ADA, BOB) }, PLAIN, true, false],
   ])('are weaker in one direction or both: %s', (_, old, changed, forwards, backwards) => {
     expect(areChecksWeaker(diffChecks(checked(old), checked(changed)))).toBe(forwards);
     expect(areChecksWeaker(diffChecks(checked(changed), checked(old)))).toBe(backwards);
+  });
+
+  it('are sorted, whatever their order, and what is gone has no form', () => {
+    const [old, changed] = [BOTH, READ].map((scopes, i): PolicySet => ({
+      ...PLAIN,
+      guardrails: ['b', 'a'].map((id) => ({ id, description: null, rule: rule(scopes), place: null })),
+      folders: i === 0 ? [{ path: 'x', within: pathOf('/a'), exports: [], place: null }] : [],
+    }));
+    if (old === undefined || changed === undefined) throw new Error('two policies');
+    const accepted = ['LINT_B', 'LINT_A'].map((name) => [name, 1] as const);
+    expect(diffChecks(checked(old), checked(changed, accepted))).toMatchObject({
+      checks: { guardrails: { changed: ['a', 'b'] }, delegation: { removed: ['x'] } },
+      delegation: [{ id: 'x', before: expect.stringContaining('/a'), after: '' }],
+      accepted: ['LINT_A 0 → 1', 'LINT_B 0 → 1'],
+    });
   });
 
   it('are weaker if more findings are accepted', () => {
@@ -285,6 +310,35 @@ describe('checks of two policies', () => {
         [{ kind: 'guardrails', change: 'weaker', name: 'g', text: 'never → separate' }],
       ],
       [
+        'a guardrail as far as was reviewed, and in another way',
+        guarded(rule(BOTH)),
+        guarded({ ...rule(READ), under: pathOf('/a/b') } as GuardrailRule),
+        [guarded({ ...rule(BOTH), under: pathOf('/a/b') } as GuardrailRule)],
+        [{ kind: 'guardrails', change: 'weaker', name: 'g', text: 'scopes lost resource:write' }],
+      ],
+      [
+        'a guardrail of another kind, and less than was reviewed of that kind',
+        guarded(rule(READ)),
+        guarded({ kind: 'separate', sides: [READ, WRITE], under: pathOf('/a/b'), ...EVERYONE }),
+        [guarded({ kind: 'separate', sides: [READ, WRITE], under: pathOf('/a'), ...EVERYONE })],
+        [{ kind: 'guardrails', change: 'weaker', name: 'g', text: 'never → separate' }],
+      ],
+      [
+        'a guardrail, of which another kind was reviewed',
+        guarded(rule(READ)),
+        guarded({ ...rule(READ), under: pathOf('/a/b') } as GuardrailRule),
+        [guarded({ kind: 'expires', providers: [], withinMilliseconds: 1, each: true })],
+        [{ kind: 'guardrails', change: 'weaker', name: 'g', text: 'under /a → /a/b' }],
+      ],
+      ['nothing with one test more', PLAIN, EVEN, [{ ...PLAIN, people: EVEN.people }], []],
+      [
+        'nothing with a file that is gone with its grants',
+        { ...PLAIN, folders: [{ path: 'x.yaml', within: pathOf('/a'), exports: null, place: null }] },
+        PLAIN,
+        [],
+        [],
+      ],
+      [
         'a folder that exports two roles, of which one was reviewed',
         { ...PLAIN, ...folders([]) },
         { ...PLAIN, ...folders(['crew', 'leads']) },
@@ -305,6 +359,13 @@ describe('checks of two policies', () => {
       // Somebody else has brought `b` since.
       const stale = change(without('a', 'b'), without('b'));
       expect(emergentChecks(checked(twice), checked(without('a', 'b')), [stale])).toEqual([removed('b')]);
+      const [strict, lax] = [rule(READ), { ...rule(READ), under: pathOf('/a/b') } as GuardrailRule].map((one) =>
+        guarded(one),
+      );
+      if (strict === undefined || lax === undefined) throw new Error('two policies');
+      expect(emergentChecks(checked(strict), checked(lax), [change(lax, lax)])).toMatchObject([
+        { text: 'under /a → /a/b' },
+      ]);
     });
 
     it('are findings of which more are accepted than the changes add', () => {

@@ -180,6 +180,13 @@ describe('a guardrail that changed', () => {
       true,
     ],
     [
+      'a provider of which there is nobody',
+      toOf({ providers: ['github'] }),
+      toOf({ identities: [ADA] }),
+      ['`to` providers lost github'],
+      true,
+    ],
+    [
       'an exception more',
       never({ except: { roles: ['crew'], identities: [] } }),
       never({ except: { roles: ['leads'], identities: [] } }),
@@ -238,17 +245,29 @@ describe('a guardrail that changed', () => {
     expect(changes({})).toEqual([[['`to` roles lost crew'], false]]);
   });
 
+  it('lets off those of a group that left, who are still there', () => {
+    const named = toOf({ identities: [groups, EVE] });
+    expect(guardrailChanges(guarded(named, { grants: here }), guarded(toOf({})))).toMatchObject([
+      { changes: ['`to` lost orcid-group:ops'], weaker: true },
+    ]);
+  });
+
   it('compares each two sides once, however many guardrails have them', () => {
     const rules = (rule: GuardrailRule): PolicySet['guardrails'] =>
       ['a', 'b'].map((id) => ({ id, description: null, rule, place: null }));
+    const [all, crew] = [never(), toOf({ roles: ['crew'] })];
+    const also = (rule: GuardrailRule): PolicySet['guardrails'] => [{ id: 'c', description: null, rule, place: null }];
     const changes = guardrailChanges(
-      { ...PLAIN, roles, guardrails: rules(toOf({ identities: [EVE] })) },
-      { ...PLAIN, roles, guardrails: rules(toOf({ identities: [ADA] })) },
+      { ...PLAIN, roles, guardrails: [...rules(toOf({ identities: [EVE] })), ...also(all)] },
+      { ...PLAIN, roles, guardrails: [...rules(toOf({ identities: [ADA] })), ...also(crew)] },
     );
-    expect(changes.map(({ id, changes: texts }) => [id, texts])).toEqual([
-      ['a', ['`to` lost orcid:eve']],
-      ['b', ['`to` lost orcid:eve']],
+    expect(changes.map(({ id, weakenings }) => [id, weakenings.map(({ field, text }) => [field, text])])).toEqual([
+      ['a', [['`to`', '`to` lost orcid:eve']]],
+      ['b', [['`to`', '`to` lost orcid:eve']]],
+      ['c', [['`to`', '`to` was everyone']]],
     ]);
+    const elsewhere = guardrailChanges(guarded(atLeast()), guarded(atLeast({ at: { kind: 'path', path: A } })));
+    expect(elsewhere[0]?.weakenings.map(({ field }) => field)).toEqual(['at']);
   });
 });
 

@@ -3,7 +3,10 @@
 import { expect, it, test } from '@jest/globals';
 import { ENGINE_LIMITS, type EngineLimits } from '../../engine/limits.js';
 import { compileTables } from '../../engine/compile/compile-tables.js';
-import { FIRST_INSTANT, LAST_INSTANT } from '../../engine/model/instant.js';
+import { FIRST_INSTANT, instantOf, LAST_INSTANT } from '../../engine/model/instant.js';
+import { scopeSetOf } from '../../engine/index.js';
+import { fromParts } from '../../engine/model/scope-set.js';
+import type { PolicySet } from '../../engine/model/policy-set.js';
 import { statedTables } from '../../engine/model/tables.js';
 import { decodeTables } from '../../engine/snapshot/decode-tables.js';
 import type { SnapshotBody } from '../../engine/snapshot/document.js';
@@ -11,7 +14,7 @@ import { toSnapshotBody } from '../../engine/snapshot/encode.js';
 import { digestChecks } from '../../engine/snapshot/checks.js';
 import { digestOf } from '../../engine/snapshot/hash.js';
 import { compile, FULL } from './full-policy.js';
-import { policyOf } from './oracle/worlds.js';
+import { pathOf, policyOf } from './oracle/worlds.js';
 
 const DECISIONS = digestOf('');
 
@@ -138,6 +141,7 @@ test.each<[string, Fields]>([
   ['identities: one that nothing names', { identities: { perProvider: [0, 3], subject: ['ada', 'bob', 'eve'] } }],
   ['taken', { identities: { perProvider: [0, 3], subject: ['ada', 'bob', 'eve'] }, exclusive: { second: [2] } }],
   ['files: one that nothing names', { files: ['a', 'b', 'c', 'd'] }],
+  ['segments: one that nothing names', { segments: ['a', 'labs', 'optics'], namespaces: { segment: [1, 2] } }],
   ['segments: one that nothing names', { segments: ['labs', 'optics', 'z'] }],
   ['namespaces: one that nothing names', { namespaces: { segment: [0, 1, 1], up: [1, 1, 3] } }],
 
@@ -150,6 +154,7 @@ test.each<[string, Fields]>([
   ['families.action: not sorted names within their family', { families: { action: ['pay', 'approve', 'ship'] } }],
   ['families.action: not sorted names within their family', { families: { action: ['approve', 'Pay', 'ship'] } }],
   ['families.action: not sorted names within their family', { families: { action: ['approve', 'pay', 'read'] } }],
+  ['families.action: not sorted names within their family', { families: { action: ['approve', 'read', 'ship'] } }],
   ['taken', { families: { action: ['approve', 'pay', 'ask'] } }],
   ['families.description: not rows of families and texts', { families: { description: { row: [2] } } }],
   ['families.description: not rows of families and texts', { families: { description: { text: [] } } }],
@@ -157,6 +162,11 @@ test.each<[string, Fields]>([
   ['families.sets: not sets of scopes', { families: { sets: { own: [], perSet: [0] } } }],
   ['families.sets: not sets of scopes', { families: { sets: { perSet: [1, 0] } } }],
   ['families.sets: not sets of scopes', { families: { sets: { own: [7] } } }],
+  ['families.sets: not sets of scopes', { families: { sets: { own: [0, 1] } } }],
+  [
+    'families.sets: not sets of scopes',
+    { families: { sets: { own: [0, 7], perSet: [1, 1], record: [5, 6] } }, grants: { scopes: [1024, 1025] } },
+  ],
   ['families.sets: not sets of scopes', { families: { sets: { record: [1024] } } }],
   ['families.sets: not sets of scopes', { families: { sets: { own: [1, 1], perSet: [2] } } }],
   ['families.sets: not sets of scopes', { families: { sets: { own: [1, 0], perSet: [2] } } }],
@@ -275,6 +285,7 @@ it('sorts pairs by both columns', () => {
   expect(pairs([1, 0], [2, 2])).toBe(REFUSED);
   expect(pairs([0, 1], [2, 2])).toBe('taken');
   expect(pairs([0, 1], [2])).toBe(REFUSED);
+  expect(pairs([0], [2, 1])).toBe(REFUSED);
 });
 
 it('has nothing to say of what is not there', () => {
@@ -335,11 +346,87 @@ it('is the file of the full policy, column by column', () => {
   });
 });
 
-it('is read as the tables that were written', () => {
-  const { tables } = compileTables(FULL);
-  const read = decodeTables(bodyOf(), ENGINE_LIMITS);
+/** Members and grants with one bound, both or none. */
+const BOUNDED: PolicySet = {
+  ...policyOf([], []),
+  roles: [
+    {
+      ...{ name: 'crew', description: null, place: null },
+      members: ['a', 'b', 'c', 'd', 'e'].map((subject, i) => ({
+        ...{ kind: 'identity', identity: { provider: 'orcid', subject }, place: null },
+        notBefore: i === 1 || i === 3 ? instantOf(i) : null,
+        expires: i > 1 && i < 4 ? instantOf(10 * i) : null,
+      })),
+    },
+  ],
+  grants: [0, 1, 2, 3].map((i) => ({
+    ...{ id: `g${String(i)}`, principal: { kind: 'role', role: 'crew' }, namespace: pathOf('/a'), place: null },
+    ...{ scopes: scopeSetOf(['resource:read']), inherit: i === 3, reason: i > 1 ? 'why' : null },
+    ...{ notBefore: i > 1 ? instantOf(i) : null, expires: i === 1 || i === 2 ? instantOf(10 * i) : null },
+  })),
+};
+
+it('has rows as distances, of what has a bound', () => {
+  expect(bodyOf(BOUNDED)).toMatchObject({
+    members: { notBefore: { at: [1, 3], row: [1, 2] }, expires: { at: [20, 30], row: [2, 1] } },
+    grants: {
+      ...{ notBefore: { at: [2, 3], row: [2, 1] }, expires: { at: [10, 20], row: [1, 1] } },
+      ...{ exact: [0, 1, 1], reason: { row: [2, 1] } },
+    },
+  });
+});
+
+/** Sets of scopes, the larger of two with one beginning first. */
+const SETS: PolicySet = {
+  ...BOUNDED,
+  families: FULL.families ?? [],
+  grants: [
+    [2, 'invoice:pay', 'order:read'],
+    [1, 'invoice:approve', 'invoice:pay'],
+    [1, 'invoice:approve'],
+    [1, 'invoice:pay'],
+    [1],
+  ].flatMap(([record, ...own], i) =>
+    BOUNDED.grants
+      .slice(0, 1)
+      .map((grant) => ({ ...grant, id: `g${String(i)}`, scopes: fromParts(Number(record), own.map(String)) })),
+  ),
+};
+
+it('numbers sets of scopes in their order', () => {
+  expect(bodyOf(SETS)).toMatchObject({
+    families: { sets: { own: [0, 0, 1, 1, 1, 4], perSet: [1, 2, 1, 2], record: [1, 1, 1, 2] } },
+    grants: { scopes: [1027, 1025, 1024, 1026, 1] },
+  });
+});
+
+it.each([
+  ['of the full policy', FULL],
+  ['with bounds', BOUNDED],
+  ['with sets', SETS],
+])('is read as the tables that were written, %s', (_, set) => {
+  const { tables } = compileTables(set);
+  const read = decodeTables(bodyOf(set), ENGINE_LIMITS);
   if (typeof read === 'string') throw new Error(read);
   expect(read).toEqual(tables);
   expect(statedTables(read)).toEqual(statedTables(tables));
+});
+
+it('has nothing of what earlier formats did not state', () => {
+  const earlier = {
+    ...{ checks: undefined, exclusive: undefined, grants: { reason: undefined } },
+    ...{ members: { expires: undefined, notBefore: undefined }, roles: { description: undefined } },
+  };
+  const tables = decodeTables(changed(bodyOf(), earlier) as unknown as SnapshotBody, ENGINE_LIMITS);
+  const none = new Int32Array(0);
+  expect(tables).toMatchObject({
+    exclusive: { first: none, second: none },
+    grants: { reason: { row: none, text: [] } },
+    members: { windows: null },
+    roles: { description: { row: none, text: [] } },
+  });
+});
+
+it('is what is compiled', () => {
   expect(compile(FULL).text).toContain(JSON.stringify(bodyOf().grants));
 });
