@@ -33,7 +33,7 @@ const COMMANDS = {
 
 /** Of files of engine/snapshot, those that are about them. */
 const SNAPSHOT = {
-  below: 'below digest-form',
+  below: 'below digest-form snapshot-again',
   cells: 'digest-form snapshot-again',
   'column-fault': 'snapshot-columns',
   'decode-tables': 'snapshot-columns first-instant',
@@ -54,7 +54,7 @@ const SNAPSHOT = {
   'nesting-fault': 'snapshot-nesting',
   'numbered-timelines': 'snapshot-timelines digest-form',
   'resolve-parties': 'guardrail-changes',
-  'rights-text': 'digest-form snapshot-again',
+  'rights-text': 'snapshot-timelines digest-form',
   'same-subtrees': 'snapshot-again',
   'sha256-node': 'snapshot-hashes',
   'sha256-portable': 'snapshot-hashes',

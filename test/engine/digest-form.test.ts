@@ -4,14 +4,14 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createHash } from 'node:crypto';
 import { ENGINE_LIMITS } from '../../engine/compiler.js';
-import { SCOPES } from '../../engine/index.js';
+import { SCOPES, scopeSetOf } from '../../engine/index.js';
 import type { Identity } from '../../engine/model/identity.js';
 import { parentOf } from '../../engine/model/namespace.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { decodeSnapshot, type VerifiedSnapshot } from '../../engine/snapshot/decode.js';
 import { digestCells, digestNamespaces } from '../../engine/snapshot/digest-cells.js';
 import { compile } from './full-policy.js';
-import { exclusiveWorld, IDENTITIES, pathOf, windowedWorld } from './oracle/worlds.js';
+import { exclusiveWorld, IDENTITIES, pathOf, policyOf, windowedWorld } from './oracle/worlds.js';
 import { holds } from './prove/brute.js';
 
 const STARTS = [-1, 0, 10, 20];
@@ -129,14 +129,43 @@ function decoded(set: PolicySet): VerifiedSnapshot {
   return result.snapshot;
 }
 
+function expectWritten(set: PolicySet): void {
+  const { tables, holders } = decoded(set);
+  const { decisions, namespaces } = written(set);
+  expect(digestCells(tables, holders, { limits: ENGINE_LIMITS })).toMatchObject({ decisions });
+  expect(digestNamespaces(tables, holders)).toEqual(namespaces);
+}
+
 it.each([
   ['identities that exclude each other', exclusiveWorld],
   ['members with windows', windowedWorld],
 ])('digests of worlds with %s are those of the text', (_, worlds) => {
-  for (const set of fc.sample(worlds, { numRuns: 25, seed: 7 })) {
-    const { tables, holders } = decoded(set);
-    const { decisions, namespaces } = written(set);
-    expect(digestCells(tables, holders, { limits: ENGINE_LIMITS })).toMatchObject({ decisions });
-    expect(digestNamespaces(tables, holders)).toEqual(namespaces);
-  }
+  for (const set of fc.sample(worlds, { numRuns: 25, seed: 7 })) expectWritten(set);
+});
+
+it('whoever joins those who hold the same is among them, here and below', () => {
+  const subsets = Array.from({ length: 8 }, (_, bits) => IDENTITIES.filter((_one, i) => ((bits >> i) & 1) === 1));
+  const [READ, WRITE] = [scopeSetOf(['resource:read']), scopeSetOf(['resource:write'])];
+  const some = { inherit: true, notBefore: null, expires: null, reason: null, place: null };
+  for (const above of subsets)
+    for (const here of subsets)
+      for (const apart of subsets.slice(3, 5)) {
+        const give = (those: readonly Identity[], namespace: string, change: object): PolicySet['grants'] =>
+          those.map((identity) => ({
+            ...{
+              ...some,
+              id: '',
+              principal: { kind: 'identity', identity },
+              namespace: pathOf(namespace),
+              scopes: READ,
+            },
+            ...change,
+          }));
+        expectWritten(
+          policyOf(
+            [],
+            [...give(above, '/', {}), ...give(here, '/a', {}), ...give(apart, '/a', { scopes: WRITE, inherit: false })],
+          ),
+        );
+      }
 });

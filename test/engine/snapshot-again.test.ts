@@ -105,6 +105,22 @@ describe('the same subtrees', () => {
   });
 });
 
+it('the same subtrees do not include what was at a namespace that is gone', () => {
+  const rows = (old: PolicySet, changed: PolicySet): readonly number[] =>
+    Array.from(sameSubtrees(compiled(old).tables, compiled(changed).tables));
+  const having = (namespace: string): PolicySet => ({ ...TREE, grants: [...GRANTS, give('z', namespace)] });
+  expect(rows(having('/'), TREE)).toEqual([-1, -1, -1, -1, -1, -1, -1]);
+  expect(rows(having('/z/a'), TREE)).toEqual([-1, 1, 2, 3, 4, 5, 6]);
+  expect(rows(having('/d/b'), TREE)).toEqual([-1, 1, 2, 3, -1, 6, 7]);
+});
+
+it('tables that share their namespaces are compared by their segments, too', () => {
+  const { tables } = compiled(TREE);
+  expect(Array.from(sameSubtrees(tables, tables))).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  const renamed = { ...compiled(instead('e', { namespace: pathOf('/e2/f') })).tables, namespaces: tables.namespaces };
+  expect(Array.from(sameSubtrees(tables, renamed))).toEqual([-1, 1, 2, 3, 4, -1, -1]);
+});
+
 function digested({ tables, holders }: Compiled, limits = ENGINE_LIMITS, before: DigestedCells | null = null): unknown {
   const found = digestCells(tables, holders, { limits, before: before?.known ?? null });
   return typeof found === 'string' ? found : { decisions: found.decisions, digests: found.known?.digests };
@@ -143,6 +159,54 @@ describe('digests', () => {
     const found = digestCells(again.tables, again.holders, { limits: ENGINE_LIMITS, before: first.known });
     // One identity at one namespace more, and what is kept: a timeline of two intervals, and a union of it.
     expect(typeof found === 'string' ? found : found.known?.spent).toEqual({ expandedRows: 7, intervals: 3 });
+  });
+
+  it('count what is written in each namespace, where that is more than what is kept', () => {
+    const [from, until] = [instantOf(0), instantOf(1)];
+    const beside = compiled({
+      ...PLAIN,
+      grants: ['a', 'b', 'c', 'd'].map((id) => give(id, `/${id}`, { notBefore: from, expires: until })),
+    });
+    // Three intervals at each and three below it, less the first of each.
+    expect(knownOf(beside).known?.spent).toEqual({ expandedRows: 4, intervals: 4 * 4 });
+    const { tables, holders } = beside;
+    const { sizes } = isSurelyWithin(tables, holders, { limits: ENGINE_LIMITS, before: null });
+    expect(sizes?.spent).toEqual({ expandedRows: 4, intervals: 4 * 4 });
+    const limited = (intervals: number): unknown[] => [
+      typeof digested(beside, { ...ENGINE_LIMITS, intervals }),
+      isSurelyWithin(tables, holders, { limits: { ...ENGINE_LIMITS, intervals }, before: null }).isSure,
+    ];
+    expect([limited(16), limited(15)]).toEqual([
+      ['object', true],
+      ['string', false],
+    ]);
+  });
+
+  it('know nothing, and begin anew, where every child of a namespace has grants', () => {
+    const above = `/${Array.from({ length: 15 }, () => 'x'.repeat(63)).join('/')}/${'x'.repeat(61)}`;
+    const scopes = (bits: number): Partial<PolicyGrant> => ({ scopes: bits as PolicyGrant['scopes'] });
+    const children = Array.from('abcdefghijklmnopqrstuvwxyz0123456789_~-');
+    const each = (bits: (child: number) => number): readonly PolicyGrant[] =>
+      children.map((child, i) => give(`g${String(i)}`, `${above}/${child}`, scopes(bits(i))));
+    const full = (...grants: readonly PolicyGrant[]): Compiled => compiled({ ...PLAIN, grants });
+    const atParent = full(give('p', above, scopes(1)), ...each(() => 3));
+    const atChildren = full(give('p', above, { ...scopes(1), inherit: false }), ...each(() => 3));
+    expect(knownOf(atParent)).toEqual({ decisions: knownOf(atChildren).decisions, known: null });
+    const less = full(give('p', above, { ...scopes(1), inherit: false }), ...each((i) => (i === 9 ? 2 : 3)));
+    expect(knownOf(less).decisions).not.toBe(knownOf(atChildren).decisions);
+    const open = full(give('p', above, scopes(1)), ...each(() => 3).slice(1));
+    expect(digested(atParent, ENGINE_LIMITS, knownOf(open))).toEqual(digested(atParent));
+    const [one, other] = [open, atParent].map(({ tables, holders }) =>
+      isSurelyWithin(tables, holders, { limits: ENGINE_LIMITS, before: null }),
+    );
+    // Said at each child, it is held below the parent, and nothing differs at any of them.
+    const { tables, holders } = full(...each(() => 3));
+    const limits = { ...ENGINE_LIMITS, expandedRows: 1 };
+    expect(isSurelyWithin(tables, holders, { limits, before: null }).isSure).toBe(true);
+    expect([one, other]).toEqual([
+      { isSure: true, sizes: null },
+      { isSure: true, sizes: null },
+    ]);
   });
 
   it('are refused at the same sizes as without another version', () => {
@@ -215,6 +279,14 @@ describe('what is surely within the limits', () => {
     const next = isSurelyWithin(changed.tables, changed.holders, { limits: ENGINE_LIMITS, before: sizes });
     expect(next.sizes?.spent).toEqual({ expandedRows: 7, intervals: 3 });
     expect(next.sizes?.tables).toBe(changed.tables);
+    const later = compiled(instead('e', { notBefore: instantOf(1) }));
+    expect(isSurelyWithin(later.tables, later.holders, { limits: ENGINE_LIMITS, before: sizes }).sizes?.spent).toEqual({
+      ...{ expandedRows: 7, intervals: 6 },
+    });
+    const words = compiled({ ...TREE, families: [{ name: 'invoice', actions: [], description: null }] });
+    expect(isSurelyWithin(words.tables, words.holders, { limits: ENGINE_LIMITS, before: null }).sizes?.spent).toEqual({
+      ...{ expandedRows: 6, intervals: 0 },
+    });
     // Too much on top of it is counted from nothing.
     expect([least('expandedRows', changed, sizes), least('intervals', changed, sizes)]).toEqual([7, 3]);
     const large = { tables: old.tables, spent: { expandedRows: 1e9, intervals: 1e9 } };
@@ -234,7 +306,8 @@ describe('what is surely within the limits', () => {
 
   it('counts the bytes of each row and text', () => {
     const none = least('snapshotBytes', compiled(PLAIN));
-    expect(none).toBeGreaterThan(1_000_000);
+    // The root, and the names of two providers.
+    expect(none).toBe(1_000_000 + 12 * 2 + 6 * 11 + 3 * 2);
     const more = (set: Partial<PolicySet>): number => least('snapshotBytes', compiled({ ...PLAIN, ...set })) - none;
     const alone = { roles: [role('a', person(ADA))] };
     // A subject and a name, one role and one member.

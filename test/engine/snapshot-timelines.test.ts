@@ -8,6 +8,8 @@ import type { PolicySet } from '../../engine/model/policy-set.js';
 import type { PolicyTables } from '../../engine/model/tables.js';
 import { makeHolderSets } from '../../engine/snapshot/holder-sets.js';
 import { makeTimelines, NEVER } from '../../engine/snapshot/numbered-timelines.js';
+import { makeGrouping, makeRightsText, pairKey } from '../../engine/snapshot/rights-text.js';
+import type { RowRights } from '../../engine/snapshot/cells.js';
 import { grantIn, PLAIN } from './checked-policies.js';
 import { IDENTITIES } from './oracle/worlds.js';
 
@@ -156,4 +158,62 @@ it('a set that was hashed is not counted again, and others are up to the limit',
     false,
   ]);
   expect([of(0, 1), of(0)]).toEqual([true, false]);
+});
+
+it('classes are grouped by what they hold at a row and below it', () => {
+  const numbers = [NEVER, READ, 1023, 1024, 1025];
+  const pairs = numbers.flatMap((at) => numbers.map((below) => ({ at, below })));
+  expect(new Set(pairs.map(pairKey)).size).toBe(pairs.length);
+  const group = makeGrouping(3);
+  const column = (of: (one: RowRights) => number, rights: readonly RowRights[]): Int32Array =>
+    Int32Array.from(rights, of);
+  for (const first of pairs)
+    for (const second of pairs)
+      for (const third of pairs) {
+        const rights = [first, second, third];
+        const expected = new Map<string, number[]>();
+        rights.forEach(({ at, below }, holder) => {
+          if (at + below === NEVER) return;
+          const key = `${String(at)} ${String(below)}`;
+          expected.set(key, [...(expected.get(key) ?? []), holder]);
+        });
+        const classes = Int32Array.of(0, 1, 2);
+        const groups = group({
+          count: 3,
+          classes,
+          at: column(({ at }) => at, rights),
+          below: column(({ below }) => below, rights),
+        });
+        const found = groups.map(({ at, below, classes: those }) => [
+          `${String(at)} ${String(below)}`,
+          Array.from(those),
+        ]);
+        if (JSON.stringify(found) !== JSON.stringify([...expected])) expect(found).toEqual([...expected]);
+      }
+  expect(
+    group({ count: 0, classes: Int32Array.of(0, 1, 2), at: Int32Array.of(1, 1, 1), below: Int32Array.of(1, 1, 1) }),
+  ).toEqual([]);
+});
+
+it('what a row writes is counted up to the limits, beyond the first interval of each', () => {
+  const { tables, holders } = eachAlone();
+  const written = (intervals: number, rows: number): unknown => {
+    const timelines = makeTimelines(Infinity);
+    const window = timelines.during(READ, 0, 10);
+    const sets = makeHolderSets(tables, holders, rows);
+    const rightsOf = makeRightsText(timelines, { sets, intervals });
+    const one = (at: number, below: number, holder: number): string | readonly string[] =>
+      rightsOf([{ at, below, classes: Int32Array.of(holder) }]);
+    return [one(window, READ, 0), one(READ, window, 1), one(READ, READ, 2)];
+  };
+  const whole = '[[null,0],[0,1],[10,0]]';
+  const texts = [
+    [`[${whole},[[null,1]],"${digestOfThose(0)}"]`],
+    [`[[[null,1]],${whole},"${digestOfThose(1)}"]`],
+    [`[[[null,1]],[[null,1]],"${digestOfThose(2)}"]`],
+  ];
+  expect(written(4, 3)).toEqual(texts);
+  expect(written(3, 3)).toEqual([texts[0], 'intervals', 'intervals']);
+  expect(written(1, 3)).toEqual(['intervals', 'intervals', 'intervals']);
+  expect(written(4, 2)).toEqual([texts[0], texts[1], 'expandedRows']);
 });
