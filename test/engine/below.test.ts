@@ -65,11 +65,14 @@ function leastOf(
   const rule = makeBelowRule({
     tables: {
       ...tables,
-      grants: { principal: new Int32Array(rights.length), inherit: rights.map(({ inherit }) => (inherit ? 1 : 0)) },
+      grants: {
+        principal: new Int32Array(rights.length).fill(1),
+        inherit: rights.map(({ inherit }) => (inherit ? 1 : 0)),
+      },
     } as unknown as PolicyTables,
     timelines: makeTimelines(Infinity),
     grantsAt: (row) => Int32Array.from(lists[row - first] ?? []),
-    holdersOf: () => Int32Array.of(7),
+    holdersOf: (principal) => Int32Array.of(6 + principal),
     timelineOf: (grant) => rights[grant]?.scopes ?? 0,
   });
   expect(rule.kindOf(at)).toBe('full');
@@ -91,8 +94,9 @@ function nested(): { readonly tables: PolicyTables; readonly names: readonly str
     ...above.map((text, parent) => ({ name: '', text, parent })),
     ...all.flatMap((text, i) => [
       { name: text, text, parent: 16 },
-      // `b` is the thirteenth: none before it has rows below.
-      ...(text === 'b' ? ONE.map((one) => ({ name: `b/${one}`, text: one, parent: 17 + i })) : []),
+      // Below `a`, which stands before `b`, is one row.
+      ...(text === 'a' ? [{ name: 'a/0', text: '0', parent: 17 + i }] : []),
+      ...(text === 'b' ? ONE.map((one) => ({ name: `b/${one}`, text: one, parent: 18 + i })) : []),
     ]),
   ];
   const segments = [...new Set(rows.map(({ text }) => text))];
@@ -130,6 +134,7 @@ it('what is below a child counts if paths without a row are there, or if all tha
     Object.fromEntries(ONE.map((one) => [`b/${one}`, [{ scopes, inherit: false }]]));
   expect(
     leastWith({
+      'a/0': [{ scopes: 7, inherit: false }],
       a: [
         { scopes: 1, inherit: true },
         { scopes: 2, inherit: false },

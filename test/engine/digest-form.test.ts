@@ -169,3 +169,24 @@ it('whoever joins those who hold the same is among them, here and below', () => 
         );
       }
 });
+
+it('what is inherited is restored behind a deep subtree, and nothing is below the deepest paths', () => {
+  const give = (namespace: string, level: number, inherit: boolean): PolicySet['grants'] =>
+    IDENTITIES.map((identity) => ({
+      ...{ id: '', principal: { kind: 'identity', identity }, namespace: pathOf(namespace), inherit },
+      ...{
+        scopes: scopeSetOf(SCOPES.slice(level, level + 1)),
+        notBefore: null,
+        expires: null,
+        reason: null,
+        place: null,
+      },
+    }));
+  const levels = [1, 2, 3, 4, 5, 6].flatMap((level) => give('/a'.repeat(level), level, true));
+  expectWritten(policyOf([], [...levels, ...give('/a/z', 7, true), ...give('/z', 8, true)]));
+  const digest = (inherit: boolean): unknown => {
+    const { tables, holders } = decoded(policyOf([], give('/a'.repeat(32), 1, inherit)));
+    return digestNamespaces(tables, holders);
+  };
+  expect(digest(true)).toEqual(digest(false));
+});
