@@ -31,6 +31,37 @@ const COMMANDS = {
   'version-template': 'named-before not-there versions mendable-answers',
 };
 
+/** Of files of engine/snapshot, those that are about them. */
+const SNAPSHOT = {
+  below: 'below digest-form snapshot-again',
+  cells: 'digest-form snapshot-again',
+  'column-fault': 'snapshot-columns',
+  'decode-tables': 'snapshot-columns first-instant',
+  'diff-checks': 'check-changes',
+  'digest-cells': 'digest-form snapshot-again',
+  document: 'snapshot-fields snapshot-checks',
+  'emergent-checks': 'check-changes',
+  encode: 'snapshot-columns first-instant',
+  'family-columns': 'snapshot-columns snapshot-fields',
+  'folder-changes': 'check-changes',
+  'guardrail-changes': 'guardrail-changes check-changes',
+  hash: 'snapshot-hashes',
+  'held-groups': 'digest-form',
+  'holder-sets': 'snapshot-timelines digest-form',
+  labels: 'snapshot-windows',
+  'lost-parties': 'guardrail-changes',
+  marks: 'snapshot-marks',
+  'nesting-fault': 'snapshot-nesting',
+  'numbered-timelines': 'snapshot-timelines digest-form',
+  'resolve-parties': 'guardrail-changes',
+  'rights-text': 'snapshot-timelines digest-form',
+  'same-subtrees': 'snapshot-again',
+  'sha256-node': 'snapshot-hashes',
+  'sha256-portable': 'snapshot-hashes',
+  'visibility-digest': 'snapshot-hashes',
+  'within-limits': 'snapshot-again',
+};
+
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
   'engine/evaluate/open-snapshot.ts': {
@@ -101,12 +132,12 @@ export const SHARDS = {
       'server/http/admin-listener',
     ],
   },
-  'engine/snapshot/hash.ts': { tests: ['engine/snapshot-hashes'] },
-  'engine/snapshot/marks.ts': { tests: ['engine/snapshot-marks'] },
-  'engine/snapshot/nesting-fault.ts': { tests: ['engine/snapshot-nesting'] },
-  'engine/snapshot/sha256-node.ts': { tests: ['engine/snapshot-hashes'] },
-  'engine/snapshot/sha256-portable.ts': { tests: ['engine/snapshot-hashes'] },
-  'engine/snapshot/visibility-digest.ts': { tests: ['engine/snapshot-hashes'] },
+  ...Object.fromEntries(
+    Object.entries(SNAPSHOT).map(([file, tests]) => [
+      `engine/snapshot/${file}.ts`,
+      { tests: tests.split(' ').map((name) => `engine/${name}`) },
+    ]),
+  ),
   'engine/snapshot': {
     tests: [
       'engine/snapshot-canonical',

@@ -85,9 +85,9 @@ function toTables(body: SnapshotBody, { vocabulary, sets }: Words): PolicyTables
 }
 
 /** A member is a row of one of the two sparse columns, or of both. */
-function toWindows({ notBefore, expires, member }: SnapshotBody['members']): WindowColumns | null {
+function toWindows({ notBefore, expires }: SnapshotBody['members']): WindowColumns | null {
   const [from, until] = [sparseMap(notBefore), sparseMap(expires)];
-  const rows = member.length === 0 ? [] : Int32Array.from(new Set([...from.keys(), ...until.keys()])).sort();
+  const rows = Int32Array.from(new Set([...from.keys(), ...until.keys()])).sort();
   return windowColumns(
     Array.from(rows, (row) => ({
       row,

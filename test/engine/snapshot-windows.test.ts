@@ -110,6 +110,11 @@ describe('rights that change more often than the limit', () => {
       code: 'snapshot.limit',
       message: expect.stringContaining('intervals'),
     });
+    expect(decisionsFault(snapshot, snapshot.decisions, { ...ENGINE_LIMITS, expandedRows: 0 })).toEqual({
+      code: 'snapshot.limit',
+      message: 'the policy has more rows than the limit once its roles are followed',
+    });
+    expect(decisionsFault(snapshot, 'another', ENGINE_LIMITS)?.code).toBe('snapshot.decisions');
   });
 
   it('are also counted where they are written, however few of them differ', () => {
