@@ -1,16 +1,13 @@
 // The records that an answer showed, as events hold them: sets never leave one out, err as seldom as docs/audit.md says, and have one
 // encoding. An encoder made of a string of bits, and the program in docs/audit.md, say the same.
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeGaps, encodeGaps } from '../../../server/audit/golomb-set.js';
 import { type Listed, listedFault, listedOf, SET_ODDS, showsRecord } from '../../../server/audit/listed.js';
 import { prepareEvent, sealEvent } from '../../../server/audit/prepare-event.js';
 import { AUDIT_LIMITS } from '../../../server/limits/logs.js';
-import { LOG, logFiles, logOf } from '../../support/audit-log.js';
 import { fromRoot } from '../../support/root.js';
 
 const EVENT = 'Zm9vYmFyYmF6cXV4';
@@ -162,38 +159,5 @@ describe('docs/audit.md', () => {
     expect(slowSet(EVENT, example)).toBe('L1w1TJo2oy45gA');
     expect(page).toContain('3103797, 8124011 and 21123806');
     expect(page).toContain('`"listed":{"count":3,"set":"L1w1TJo2oy45gA"}`');
-  });
-
-  it('has a program that says the same', async () => {
-    if (spawnSync('python3', ['--version']).status !== 0) {
-      process.stderr.write('python3 is not on this machine: the program of docs/audit.md is not run\n');
-      return;
-    }
-    const [program = ''] = /(?<=```python\n)[^]*?(?=```)/.exec(page) ?? [];
-    const lists: readonly (Listed | undefined)[] = [
-      { count: 3, set: 'L1w1TJo2oy45gA' },
-      listedOf(EVENT, idsOf(500).join(','), 'set'),
-      listedOf(EVENT, idsOf(500, 100).join(','), 'set'),
-      listedOf(EVENT, idsOf(5, 8).join(','), 'set'),
-      listedOf(EVENT, idsOf(5, 80).join(','), 'set'),
-      { count: 7 },
-      undefined,
-    ];
-    const folder = await logOf(
-      lists.map((listed, i) =>
-        JSON.stringify({ id: EVENT, seq: i + 1, log: LOG, ...(listed === undefined ? {} : { listed }) }),
-      ),
-    );
-    const run = spawnSync('python3', ['-', join(logFiles(folder)[0] ?? ''), idOf(10)], {
-      input: program,
-      encoding: 'utf8',
-    });
-    expect(run.stderr).toBe('');
-    const words = { yes: 'yes', maybe: 'maybe', no: 'no', unrecorded: 'not recorded', unreadable: '' };
-    const ours = lists.map(
-      (listed) => words[listed === undefined ? 'unrecorded' : showsRecord(EVENT, listed, idOf(10)).kind],
-    );
-    expect(ours).toEqual(['maybe', 'maybe', 'no', 'yes', 'no', 'not recorded', 'not recorded']);
-    expect(run.stdout).toBe(ours.map((said, i) => `${String(i + 1)} ${said}\n`).join(''));
   });
 });
