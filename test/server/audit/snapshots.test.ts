@@ -1,7 +1,16 @@
 // Snapshots beside the log: what is kept, read again and sent on, and what is none of it.
 import { hash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { unrestrictedPolicy } from '../../../engine/index.js';
 import type { EventParts } from '../../../server/audit/event.js';
@@ -38,9 +47,11 @@ describe('a snapshot beside the log', () => {
 
   it('is written once, for its owner alone, and takes drafts of a crash away', async () => {
     mkdirSync(join(folder, 'snapshots'));
-    const draft = `${path}.${'0'.repeat(16)}.new`;
+    const draft = join(folder, 'snapshots', `.other.json.${'0'.repeat(12)}.tmp`);
     writeFileSync(draft, 'half');
+    utimesSync(draft, 0, 0);
     await keepSnapshot(folder, digest, bytes);
+    expect(readdirSync(join(folder, 'snapshots'))).toEqual([basename(path)]);
     expect(readFileSync(path)).toEqual(Buffer.from(bytes));
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const { ino } = statSync(path);
