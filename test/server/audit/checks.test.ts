@@ -33,17 +33,14 @@ describe('a log that cannot be written', () => {
     ['refuse', 'denied', false],
     ['refuse', 'none', false],
     ['continue', 'all', false],
-  ] as const)(
-    'with `%s` and queries `%s`: queries are refused: %s',
-    (onFailure, queries, isSo) => {
-      for (const state of STATES) {
-        const { checkQueries, checkCommands, fault } = makeChecks({ queries, onFailure }, () => state);
-        const ofQueries = isSo ? state.unwritten : null;
-        expect([refusal(checkQueries), refusal(checkCommands)]).toEqual([problem(ofQueries), problem(state.behind)]);
-        expect(fault()).toBe(ofQueries ?? state.behind);
-      }
-    },
-  );
+  ] as const)('with `%s` and queries `%s`: queries are refused: %s', (onFailure, queries, isSo) => {
+    for (const state of STATES) {
+      const { checkQueries, checkCommands, fault } = makeChecks({ queries, onFailure }, () => state);
+      const ofQueries = isSo ? state.unwritten : null;
+      expect([refusal(checkQueries), refusal(checkCommands)]).toEqual([problem(ofQueries), problem(state.behind)]);
+      expect(fault()).toBe(ofQueries ?? state.behind);
+    }
+  });
 });
 
 describe('the life of a gateway', () => {
