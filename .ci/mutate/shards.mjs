@@ -45,7 +45,7 @@ const AUDIT = {
   event: 'event',
   'file-layer': 'file-layer writer lost-log',
   'golomb-set': 'golomb-set',
-  'in-force': '../../cli/policy-at',
+  'in-force': 'in-force ../../cli/policy-at',
   'keep-checkpoints': 'checkpoints',
   'keep-snapshots': 'keep-snapshots',
   'list-fault': 'list-fault',

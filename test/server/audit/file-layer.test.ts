@@ -55,6 +55,9 @@ describe('a file of a log', () => {
       systemFiles.isLike(path, { bytes, end: Buffer.from(end) });
     expect([await isLike(7, 'two'), await isLike(7, 'one two'), await isLike(7, 'one')]).toEqual([true, true, false]);
     expect([await isLike(6, 'tw'), await isLike(8, 'wo'), await isLike(3, 'one')]).toEqual([false, false, false]);
+    const open = readdirSync('/dev/fd').length;
+    for (let n = 0; n < 20; n += 1) await isLike(7, 'two');
+    expect(readdirSync('/dev/fd').length).toBeLessThan(open + 20);
     symlinkSync(path, `${path}.link`);
     await expect(systemFiles.isLike(`${path}.link`, { bytes: 7, end: Buffer.from('two') })).rejects.toMatchObject({
       code: 'ELOOP',

@@ -145,6 +145,11 @@ describe('a list of records', () => {
     const prepared = prepareEvent({ ...asked, shown: idsOf(20).join(',') }, 'ids');
     expect(sealEvent(prepared).listed).toEqual({ ids: idsOf(20) });
     expect(sealEvent(prepared, 'small').listed).toMatchObject({ count: 20, set: expect.any(String) });
+    expect(sealEvent(prepareEvent({ ...asked, shown: idsOf(20).join(',') }, 'none'), 'small').listed).toEqual({
+      count: 20,
+    });
+    const plain = prepareEvent(asked, 'ids');
+    expect(sealEvent(plain)).toBe(plain);
     expect(() => prepareEvent({ ...asked, shown: 'a name' }, 'set')).toThrow('takes no text of this form');
   });
 });

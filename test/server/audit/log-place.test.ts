@@ -91,6 +91,7 @@ describe('the text of a place', () => {
     expect(parsePlace(text)).not.toBeNull();
     for (const other of [
       '',
+      `${JSON.stringify({ size: null, hash: '', file: null, bytes: null, roots: [] })}\n`,
       ` ${text}`,
       `${text}\n`,
       text.trim(),

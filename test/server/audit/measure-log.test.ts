@@ -42,6 +42,10 @@ describe('a log that is measured', () => {
       expect(rootOfPath(leafHash(line), { index, size }, path)).toEqual(rootOf(size));
     const beyond = await measureLog(folder, LOG, { archive: null, places: { indexes: [12], size: 13 } });
     expect(beyond?.lines.size).toBe(0);
+    const unread = await logOf(lines);
+    writeFileSync(logFiles(unread)[0] ?? '', Buffer.concat([Buffer.of(0xff, 0x0a), Buffer.from(lines.join('\n'))]));
+    const first = await measureLog(unread, LOG, { archive: null, places: { indexes: [0], size: 1 } });
+    expect([first?.lines.size, first?.faults[0]?.kind]).toEqual([0, 'malformed']);
   });
 
   it('has a fault where a line was changed, is none of an event, or has no end, and where files are elsewhere', async () => {

@@ -62,7 +62,7 @@ describe('a decision', () => {
   it('is made again as it was, of every kind', async () => {
     const replay = makeReplay(folder, null);
     const replayed = await Promise.all(events.map(replay));
-    expect(replayed.map(({ recorded }) => recorded)).toEqual([
+    expect(replayed.map(({ recorded }) => recorded)).toStrictEqual([
       { decision: 'allow', grants: ['g1', 'g2'] },
       { decision: 'deny', step: 'no_matching_grant' },
       { decision: 'allow', grants: ['g1'] },
@@ -75,9 +75,16 @@ describe('a decision', () => {
       { decision: 'allow', grants: ['g1', 'g2'] },
     ]);
     for (const found of replayed) {
-      expect(found).toEqual({ recorded: found.recorded, own: found.recorded });
+      expect(found).toStrictEqual({ recorded: found.recorded, own: found.recorded });
       expect([isReproduced(found), isFlip(found)]).toEqual([true, false]);
     }
+  });
+
+  it('of the local actor is made by its own policy, which no file has', async () => {
+    const { actor } = event(0);
+    const changed = { ...event(0), snapshot: unrestrictedPolicy().digest, actor: { ...actor, kind: 'local' as const } };
+    expect((await again(changed)).own).toEqual({ decision: 'allow', grants: expect.anything() });
+    expect((await again({ ...event(0), grantsOmitted: 3 })).recorded).toMatchObject({ grantsOmitted: 3 });
   });
 
   it('is made on another policy, too, and is a flip where that decides or shows something else', async () => {
@@ -88,6 +95,9 @@ describe('a decision', () => {
     const nothing = await replay(storedOf({ kind: 'admin', operation: 'gateway.stop', outcome: 'allowed' }));
     expect(nothing).toEqual({ recorded: null, own: null, against: null, reason: 'undecided' });
     expect(isFlip(nothing)).toBe(false);
+    const recorded = { decision: 'allow' } as const;
+    expect(isFlip({ recorded, own: null, against: null })).toBe(false);
+    expect(isFlip({ recorded: null, own: null, against: recorded })).toBe(false);
   });
 
   it('is not reproduced where any part of it is another one', () => {
@@ -115,6 +125,7 @@ describe('a decision', () => {
     expect(isReproduced({ recorded, own: rest })).toBe(false);
     expect(isReproduced({ recorded: rest, own: recorded })).toBe(false);
     expect(isReproduced({ recorded: rest, own: rest })).toBe(true);
+    expect(isReproduced({ recorded: { ...rest, grants: ['g', 'h'] }, own: { ...rest, grants: ['g', 'i'] } })).toBe(false);
     expect(isReproduced({ recorded: null, own: rest })).toBe(false);
     expect(isReproduced({ recorded: rest, own: null })).toBe(false);
   });
@@ -230,6 +241,9 @@ describe('an actor of an event', () => {
       expect(await decided({ credentialScopes: ['resource:read'] })).toBe('deny');
       expect(await decided({ namespaceRestrictions: ['/vault'] })).toBe('deny');
       expect(await decided({ namespaceRestrictions: [] })).toBe('deny');
+      expect(await decided({ namespaceRestrictions: ['/labs', '/x/y'] })).toBe('allow');
+      expect(await decided({ namespaceRestrictions: ['/labs/x/y', '/y'] })).toBe('deny');
+      expect(await decided({ namespaceRestrictions: ['/labs/x', '/y/y'] })).toBe('allow');
       expect(await decided({ identities: [] })).toBe('deny');
     }
   });

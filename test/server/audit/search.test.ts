@@ -2,6 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { instantOf } from '../../../engine/index.js';
+import { BEGINNING, link } from '../../../server/audit/chain.js';
 import { askedOf, type EventParts, queryAsked } from '../../../server/audit/event.js';
 import { readStored, type Search, searchLogs, type SearchReport } from '../../../server/audit/search.js';
 import { eventOf, LOG, logFiles, logOf, readLines, writeLog, writerOf } from '../../support/audit-log.js';
@@ -86,6 +87,8 @@ describe('a search for a record', () => {
       [1, 'yes', 'edited'],
       [4, 'maybe', 'edited'],
     ]);
+    const { line } = link({ ...eventOf(1), listed: { count: 1, set: '*' } }, LOG, BEGINNING);
+    expect((await search(await logOf([line]), { record: LENS })).seqs).toEqual([[1, 'maybe', 'unreadable']]);
     expect([found.unverified, found.unrecorded]).toEqual([2, { lists: 1, counts: 0, silences: [], begins: [] }]);
   });
 });
@@ -109,6 +112,25 @@ describe('a search', () => {
     expect(found).toMatchObject({ events: 4, found: 4, malformed: 2, unverified: 1 });
     expect(found.unrecorded.begins).toEqual([{ log: LOG, seq: 2 }]);
     expect((await search((await writeLog(3)).folder, {})).unrecorded.begins).toEqual([]);
+  });
+
+  it('says of a line that fits in no place, or in another one, that it does not follow', async () => {
+    const { line, head } = link(eventOf(1), LOG, BEGINNING);
+    const faultsOf = async (...lines: readonly string[]): Promise<unknown> =>
+      (await search(await logOf(lines), {})).seqs.map(([, , fault = null]) => fault);
+    expect(await faultsOf(line, link(eventOf(2), LOG, head).line)).toEqual([null, null]);
+    expect(await faultsOf(line, link(eventOf(2), LOG, { ...head, seq: 5 }).line)).toEqual([null, 'broken']);
+    expect(await faultsOf(line, link(eventOf(2), LOG, { ...head, hash: BEGINNING.hash }).line)).toEqual([null, 'broken']);
+    expect(await faultsOf(link(eventOf(1), 'other', BEGINNING).line)).toEqual(['broken']);
+  });
+
+  it('finds by a namespace whose scopes an answer listed, and nothing by a time that is none', async () => {
+    const listing = { namespace: X, scopes: [] };
+    const folder = await written({ held: listing, operation: 'permissions' }, { operation: 'permissions' });
+    expect((await search(folder, { namespace: pathOf('/labs') })).seqs).toEqual([[1]]);
+    const { line } = link({ ...eventOf(1), time: 'yesterday' }, LOG, BEGINNING);
+    for (const asked of [{ until: instantOf(9_000) }, { since: instantOf(-9_000) }])
+      expect((await search(await logOf([line]), asked)).seqs).toEqual([]);
   });
 
   it('says of a line whether it is an event', async () => {

@@ -84,9 +84,9 @@ describe('a snapshot beside the log', () => {
     expect(await keptSize(folder, digest)).toBe(bytes.length);
     expect(await keptPart(folder, digest, { at: 3, length: 9 })).toEqual(Buffer.from(bytes.subarray(3, 12)));
     expect(await keptPart(folder, digest, { at: bytes.length - 1, length: 2 })).toBeNull();
-    const open = readdirSync('/proc/self/fd').length;
+    const open = readdirSync('/dev/fd').length;
     for (let n = 0; n < 20; n += 1) await keptPart(folder, digest, { at: 0, length: 1 });
-    expect(readdirSync('/proc/self/fd').length).toBeLessThan(open + 20);
+    expect(readdirSync('/dev/fd').length).toBeLessThan(open + 20);
   });
 
   it('is not missing where only its folder cannot be read', async () => {
@@ -120,8 +120,13 @@ describe('a log that names snapshots', () => {
         { snapshot: OTHER },
         { ...more, operation: 'policy.activate', snapshot: two },
         { snapshot: one },
+        {},
       ]),
     ).toEqual([fault(4, OTHER, 'is missing'), fault(6, two, 'is missing'), fault(7, one, 'is missing')]);
+    const writer = writerOf((folder = await makeFolder()));
+    writer.add({ ...eventOf(1), snapshot: 'a digest of none' });
+    await writer.close();
+    expect((await verifyLogs(folder)).faults).toEqual([fault(1, 'a digest of none', 'is missing')]);
   });
 
   it('has no fault where they are there to the byte, and one where a byte was changed or many were added', async () => {
@@ -130,11 +135,14 @@ describe('a log that names snapshots', () => {
     const changed = fault(1, digest, 'was changed: it does not have that digest');
     writeFileSync(path, Buffer.from(bytes).fill(0x20, 5, 6));
     expect((await verifyLogs(folder)).faults).toEqual([changed]);
-    truncateSync(path, POLICY_LIMITS.snapshotBytes + 1);
-    const large = `sha256:${hash('sha256', readFileSync(path), 'hex')}`;
-    folder = await makeFolder();
-    await keepSnapshot(folder, large, Buffer.alloc(0));
-    truncateSync(join(folder, 'snapshots', `${large.slice(7)}.json`), POLICY_LIMITS.snapshotBytes + 1);
-    expect(await found([{ ...start, snapshot: large }])).toHaveLength(1);
+    for (const more of [0, 1]) {
+      folder = await makeFolder();
+      mkdirSync(join(folder, 'snapshots'));
+      const size = POLICY_LIMITS.snapshotBytes + more;
+      const large = `sha256:${hash('sha256', Buffer.alloc(size), 'hex')}`;
+      writeFileSync(pathOfSnapshot(folder, large) ?? '', '');
+      truncateSync(pathOfSnapshot(folder, large) ?? '', size);
+      expect(await found([{ ...start, snapshot: large }])).toHaveLength(more);
+    }
   });
 });
