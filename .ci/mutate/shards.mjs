@@ -51,7 +51,7 @@ const AUDIT = {
   'list-fault': 'list-fault',
   listed: 'listed',
   'log-files': 'lost-end missing-logs log-place',
-  'log-parts': 'measure-log ../../cli/audit-verify ../../cli/audit-archive',
+  'log-parts': 'log-parts',
   'log-place': 'log-place checkpoints ../../cli/audit-verify',
   'log-worker': 'read-in-thread',
   'lost-end': 'lost-end log ../../cli/audit-verify',
@@ -70,7 +70,7 @@ const AUDIT = {
   silences: 'silences',
   snapshots: 'snapshots',
   trail: 'checks trail',
-  verify: 'log ../../cli/audit-verify',
+  verify: 'verify log ../../cli/audit-verify',
   witness: 'witness',
   writer: 'writer lost-log',
 };
