@@ -1,5 +1,5 @@
 // Lines of files, however long they and the files are.
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LogFile } from '../../../server/audit/log-files.js';
@@ -63,12 +63,18 @@ describe('the lines of files', () => {
       Buffer.from('b\n'),
       Buffer.of(0xc3, 0x0a),
     ]);
+    expect(await linesOf([Buffer.of(0x0a, 0xff, 0x0a)])).toEqual({ lines: ['', null], torn: [] });
+    expect((await linesOf([`${most}\n`])).lines).toEqual([most]);
     expect(await linesOf([mixed])).toEqual({ lines: ['a', '', 'é', null, 'b', null], torn: [] });
   });
 
   it('have an end: what has none is counted, unless it is blank', async () => {
     expect(await linesOf(['a\nbcd', 'e\n', ' '.repeat(9)])).toEqual({ lines: ['a', 'e'], torn: [3] });
     expect(await linesOf(['b'])).toEqual({ lines: [], torn: [1] });
+    expect(await linesOf(['\nabc'])).toEqual({ lines: [''], torn: [3] });
+    const open = readdirSync('/dev/fd').length;
+    for (let n = 0; n < 20; n += 1) await linesOf(['b\n']);
+    expect(readdirSync('/dev/fd').length).toBeLessThan(open + 20);
     const rest = AUDIT_LIMITS.lineBytes + 2 * CHUNK;
     expect(await linesOf([`a\n${'x'.repeat(rest)}`])).toEqual({ lines: ['a'], torn: [rest] });
     expect(await linesOf([' '.repeat(rest)])).toEqual({ lines: [], torn: [rest] });
