@@ -35,7 +35,10 @@ const idList = fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 300, size: '
 describe('a list of records', () => {
   it('names up to 16 in full, more as a set, and all with `ids`', () => {
     expect(listedOf(EVENT, '', 'set')).toEqual({ ids: [] });
-    expect([{ ids: [] }, { count: 7 }].map((listed) => showsRecord(EVENT, listed, idOf(1)).kind)).toEqual(['no', 'unrecorded']);
+    expect([{ ids: [] }, { count: 7 }].map((listed) => showsRecord(EVENT, listed, idOf(1)).kind)).toEqual([
+      'no',
+      'unrecorded',
+    ]);
     const few = idsOf(AUDIT_LIMITS.listedPlain);
     expect(AUDIT_LIMITS.listedPlain).toBe(16);
     expect(listedOf(EVENT, [...few].reverse().join(','), 'set')).toEqual({ ids: few });
@@ -108,7 +111,11 @@ describe('a list of records', () => {
 
   it.each<readonly [string, Listed, string]>([
     ['another character', { count: 1, set: 'AA*A' }, '`listed.set` has a character that is not base64url: character 3'],
-    ['another character first', { count: 1, set: '*AAA' }, '`listed.set` has a character that is not base64url: character 1'],
+    [
+      'another character first',
+      { count: 1, set: '*AAA' },
+      '`listed.set` has a character that is not base64url: character 1',
+    ],
     ['half a byte', { count: 1, set: 'AAAAB' }, '`listed.set` is not whole bytes: character 5'],
     ['too few bytes', { count: 2, set: 'AAAA' }, '`listed.set` ends before 2 numbers: bit 24'],
     ['an end within a number', { count: 1, set: '____' }, '`listed.set` ends within number 1 of 1: bit 24'],

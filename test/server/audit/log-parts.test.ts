@@ -8,23 +8,31 @@ import { LOG } from '../../support/audit-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 const nameOf = (first: number, log = LOG): string => `${log}.${String(first).padStart(15, '0')}.jsonl`;
-const listed = (first: number, log = LOG): string => `${hash('sha256', `${log}${String(first)}`)}  ${nameOf(first, log)}\n`;
+const listed = (first: number, log = LOG): string =>
+  `${hash('sha256', `${log}${String(first)}`)}  ${nameOf(first, log)}\n`;
 const partOf = (at: string, first: number, log = LOG): LogPart => ({ log, first, path: join(at, nameOf(first, log)) });
 
 let folder: string;
 beforeEach(async () => {
-  const list = [listed(4), listed(1), listed(2), 'none\n', listed(6, 'other'), listed(1, 'away')].join('');
+  const list = [listed(4), listed(7), listed(1), listed(2), 'none\n', listed(6, 'other'), listed(1, 'away')].join('');
   const files = { [nameOf(4)]: '4', [nameOf(7)]: '7', [nameOf(1, 'other')]: '1', [nameOf(9, 'other')]: '9' };
   folder = await makeFolder({ ...files, 'archived.sha256': list });
 });
 
-async function find(archive: string | null): Promise<{ parts: unknown; unread: readonly string[]; faults: readonly Fault[] }> {
+async function find(
+  archive: string | null,
+): Promise<{ parts: unknown; unread: readonly string[]; faults: readonly Fault[] }> {
   const faults: Fault[] = [];
   const { parts, unread } = await findParts(folder, { archive, report: (fault) => faults.push(fault) });
   return { parts: Object.fromEntries(parts), unread, faults };
 }
 
-const UNKNOWN = { log: null, seq: 1, kind: 'archived', text: 'archived.sha256 has a line that names no file of a log: none' };
+const UNKNOWN = {
+  log: null,
+  seq: 1,
+  kind: 'archived',
+  text: 'archived.sha256 has a line that names no file of a log: none',
+};
 
 describe('the files of a log', () => {
   it('begin behind those that are listed and not read, wherever these are missing', async () => {
@@ -40,7 +48,11 @@ describe('the files of a log', () => {
   });
 
   it('are those of the archive, too, in order; what is not there or was changed is a fault', async () => {
-    const archive = await makeFolder({ [nameOf(1)]: `${LOG}1`, [nameOf(6, 'other')]: 'changed', [nameOf(1, 'away')]: 'away1' });
+    const archive = await makeFolder({
+      [nameOf(1)]: `${LOG}1`,
+      [nameOf(6, 'other')]: 'changed',
+      [nameOf(1, 'away')]: 'away1',
+    });
     const fault = (first: number, how: string, log = LOG): object => ({
       ...{ log, seq: first, kind: 'archived', text: `${join(archive, nameOf(first, log))} ${how}` },
     });

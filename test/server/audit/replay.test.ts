@@ -125,7 +125,9 @@ describe('a decision', () => {
     expect(isReproduced({ recorded, own: rest })).toBe(false);
     expect(isReproduced({ recorded: rest, own: recorded })).toBe(false);
     expect(isReproduced({ recorded: rest, own: rest })).toBe(true);
-    expect(isReproduced({ recorded: { ...rest, grants: ['g', 'h'] }, own: { ...rest, grants: ['g', 'i'] } })).toBe(false);
+    expect(isReproduced({ recorded: { ...rest, grants: ['g', 'h'] }, own: { ...rest, grants: ['g', 'i'] } })).toBe(
+      false,
+    );
     expect(isReproduced({ recorded: null, own: rest })).toBe(false);
     expect(isReproduced({ recorded: rest, own: null })).toBe(false);
   });

@@ -120,7 +120,10 @@ describe('a search', () => {
       (await search(await logOf(lines), {})).seqs.map(([, , fault = null]) => fault);
     expect(await faultsOf(line, link(eventOf(2), LOG, head).line)).toEqual([null, null]);
     expect(await faultsOf(line, link(eventOf(2), LOG, { ...head, seq: 5 }).line)).toEqual([null, 'broken']);
-    expect(await faultsOf(line, link(eventOf(2), LOG, { ...head, hash: BEGINNING.hash }).line)).toEqual([null, 'broken']);
+    expect(await faultsOf(line, link(eventOf(2), LOG, { ...head, hash: BEGINNING.hash }).line)).toEqual([
+      null,
+      'broken',
+    ]);
     expect(await faultsOf(link(eventOf(1), 'other', BEGINNING).line)).toEqual(['broken']);
   });
 

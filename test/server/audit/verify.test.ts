@@ -80,7 +80,15 @@ describe('a checkpoint', () => {
 describe('a head that was noted', () => {
   it('is in its log, or in any one where people have noted it', async () => {
     const other = await writeOther();
-    expect(await found({ heads: [head, other], known: [{ ...head, log: LOG }, { ...other, log: 'other' }] })).toEqual([]);
+    expect(
+      await found({
+        heads: [head, other],
+        known: [
+          { ...head, log: LOG },
+          { ...other, log: 'other' },
+        ],
+      }),
+    ).toEqual([]);
     expect(await found({ known: [{ ...other, log: LOG }] })).toEqual([
       [LOG, 2, 'head', 'event 2 is not the one that was noted by the store: the log was rewritten'],
     ]);
@@ -89,7 +97,15 @@ describe('a head that was noted', () => {
   it('is not there: the log was rewritten, cut or taken away', async () => {
     const more = { seq: 12, hash: OTHER };
     const end = `its end was cut off, or its newest files are absent, those from ${LOG}.000000000000012.jsonl on`;
-    expect(await found({ heads: [{ seq: 3, hash: OTHER }, more], known: [{ ...more, log: LOG }, { ...more, log: 'gone' }] })).toEqual([
+    expect(
+      await found({
+        heads: [{ seq: 3, hash: OTHER }, more],
+        known: [
+          { ...more, log: LOG },
+          { ...more, log: 'gone' },
+        ],
+      }),
+    ).toEqual([
       ['gone', 12, 'gone', 'the log is missing: the store knows it up to event 12'],
       [LOG, 3, 'head', 'event 3 is not the one that was noted: the log was rewritten'],
       [LOG, 12, 'head', `there is no event 12, which was noted as the end of the log: ${end}`],
@@ -97,10 +113,20 @@ describe('a head that was noted', () => {
     ]);
     await writeOther();
     expect(await found({ heads: [more] })).toEqual([
-      [null, 12, 'head', expect.stringMatching(/noted as the end of the log: its end was cut off, or its newest files are absent$/)],
+      [
+        null,
+        12,
+        'head',
+        expect.stringMatching(/noted as the end of the log: its end was cut off, or its newest files are absent$/),
+      ],
     ]);
     folder = await makeFolder();
-    const absent = [null, 1, 'absent', `there is no event in ${folder}: the log was removed, or it is in another folder`];
+    const absent = [
+      null,
+      1,
+      'absent',
+      `there is no event in ${folder}: the log was removed, or it is in another folder`,
+    ];
     expect(await found({ heads: [more] })).toEqual([[null, 12, 'head', expect.anything()], absent]);
   });
 });
@@ -114,9 +140,18 @@ describe('a log that is read', () => {
     const told: number[] = [];
     const { events, logs, faults } = await verifyLogs(folder, { onProgress: (now) => told.push(now) });
     expect([events, told.at(-1), told.every((now, n) => now >= (told[n - 1] ?? 0))]).toEqual([14, 14, true]);
-    expect(logs.map(({ log, events: some }) => [log, some])).toEqual([['other', 2], [LOG, EVENTS], ['third', 1]]);
+    expect(logs.map(({ log, events: some }) => [log, some])).toEqual([
+      ['other', 2],
+      [LOG, EVENTS],
+      ['third', 1],
+    ]);
     expect(faults).toEqual([
-      { log: 'third', seq: 1, kind: 'malformed', text: expect.stringMatching(/^event 1: `listed\.set` has a character/) },
+      {
+        log: 'third',
+        seq: 1,
+        kind: 'malformed',
+        text: expect.stringMatching(/^event 1: `listed\.set` has a character/),
+      },
     ]);
     renameSync(folder, `${folder}-moved`);
     await expect(verifyLogs(folder)).rejects.toMatchObject({ code: 'ENOENT' });
