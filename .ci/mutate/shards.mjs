@@ -62,6 +62,50 @@ const SNAPSHOT = {
   'within-limits': 'snapshot-again',
 };
 
+const AUDIT = {
+  archive: '../../cli/audit-archive',
+  'archived-files': 'archived-files',
+  'audit-error': 'own-log',
+  chain: 'chain',
+  'check-chain': 'chain',
+  checkpoint: '../signing/merkle',
+  cite: 'cite',
+  drainer: 'late-owner trail',
+  'event-key': 'event',
+  'event-schema': 'silences',
+  event: 'event',
+  'file-layer': 'file-layer writer lost-log',
+  'golomb-set': 'golomb-set',
+  'in-force': 'in-force ../../cli/policy-at',
+  'keep-checkpoints': 'checkpoints',
+  'keep-snapshots': 'keep-snapshots',
+  'list-fault': 'list-fault',
+  listed: 'listed',
+  'log-files': 'lost-end missing-logs log-place',
+  'log-parts': 'log-parts',
+  'log-place': 'log-place checkpoints ../../cli/audit-verify',
+  'log-worker': 'read-in-thread',
+  'lost-end': 'lost-end log ../../cli/audit-verify',
+  'measure-log': 'measure-log',
+  'missing-logs': 'missing-logs',
+  'named-snapshots': 'snapshots',
+  outbox: 'outbox trail',
+  'own-log': 'own-log log',
+  'prepare-event': 'listed',
+  provenance: 'event',
+  'read-in-thread': 'read-in-thread',
+  'read-log': 'read-log log',
+  release: 'trail',
+  replay: 'replay',
+  search: 'search ../../cli/audit-query',
+  silences: 'silences',
+  snapshots: 'snapshots',
+  trail: 'checks trail',
+  verify: 'verify log ../../cli/audit-verify',
+  witness: 'witness',
+  writer: 'writer lost-log',
+};
+
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
   'engine/evaluate/open-snapshot.ts': {
@@ -152,36 +196,16 @@ export const SHARDS = {
       'engine/conformance',
     ],
   },
-  ...Object.fromEntries(
-    Object.entries(COMMANDS).map(([file, tests]) => [
-      `server/commands/${file}.ts`,
-      { tests: tests.split(' ').map((name) => posix.join('server/commands', name)) },
-    ]),
-  ),
-  'server/audit/archived-files.ts': { tests: ['server/audit/archived-files'] },
-  'server/audit/chain.ts': { tests: ['server/audit/chain'] },
-  'server/audit/check-chain.ts': { tests: ['server/audit/chain'] },
-  'server/audit/checkpoint.ts': { tests: ['server/signing/merkle'] },
-  'server/audit/cite.ts': { tests: ['server/audit/cite'] },
-  'server/audit/event-key.ts': { tests: ['server/audit/event'] },
-  'server/audit/event.ts': { tests: ['server/audit/event'] },
-  'server/audit/golomb-set.ts': { tests: ['server/audit/golomb-set'] },
-  'server/audit/provenance.ts': { tests: ['server/audit/event'] },
-  'server/audit/log-files.ts': { tests: ['cli/audit-query', 'server/audit/log'] },
-  'server/audit/log-parts.ts': { tests: ['server/audit/log', 'server/audit/writer'] },
-  'server/audit/lost-end.ts': { tests: ['server/audit/log', 'server/audit/lost-log'] },
-  'server/audit/outbox.ts': { tests: ['server/audit/outbox', 'server/audit/trail'] },
-  'server/audit/read-log.ts': { tests: ['cli/audit-query', 'server/audit/log'] },
-  'server/audit/search.ts': { tests: ['cli/audit-query'] },
-  'server/audit/silences.ts': { tests: ['cli/audit-query'] },
-  'server/audit/writer.ts': { tests: ['server/audit/writer', 'server/audit/log'] },
-  'server/audit': {
-    tests: [
-      ...['event', 'outbox', 'writer', 'checkpoints', 'trail', 'log', 'documented'].map(
-        (name) => `server/audit/${name}`,
-      ),
-      ...['audit-query', 'audit-verify', 'audit-archive'].map((name) => `cli/${name}`),
-      ...['replay', 'provenance', 'audit-for-admins'].map((name) => `gateway/${name}`),
-    ],
-  },
+  ...ofEach('server/commands', COMMANDS),
+  ...ofEach('server/audit', AUDIT),
 };
+
+/** Those of one folder: the names of the tests are below its tests. */
+function ofEach(folder, tests) {
+  return Object.fromEntries(
+    Object.entries(tests).map(([file, names]) => [
+      `${folder}/${file}.ts`,
+      { tests: names.split(' ').map((name) => posix.join(folder, name)) },
+    ]),
+  );
+}

@@ -2,9 +2,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instantOf } from '../../engine/index.js';
-import { BEGINNING, type Head } from '../../server/audit/chain.js';
+import { BEGINNING, type Head, link } from '../../server/audit/chain.js';
 import { ANONYMOUS, type AuditEvent, type EventParts, makeEvent } from '../../server/audit/event.js';
 import { type FileLayer, systemFiles } from '../../server/audit/file-layer.js';
+import type { StoredEvent } from '../../server/audit/event-schema.js';
+import { readStored } from '../../server/audit/search.js';
 import { makeWriter, type Writer, type WriterOptions } from '../../server/audit/writer.js';
 import type { Logger } from '../../server/lib/ports.js';
 import { makeFolder } from './temp-folder.js';
@@ -24,6 +26,13 @@ export function eventOf(n: number, parts: Partial<EventParts> = {}): AuditEvent 
     status: 400,
     ...parts,
   });
+}
+
+/** An event as a log holds it. */
+export function storedOf(parts: Partial<EventParts>, log = LOG): StoredEvent {
+  const stored = readStored(link(eventOf(1, parts), log, BEGINNING).line);
+  if (stored === null) throw new Error('a line that is no event');
+  return stored;
 }
 
 export function writerOf(folder: string, options: Partial<WriterOptions> = {}): Writer {

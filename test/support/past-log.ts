@@ -46,7 +46,7 @@ export interface Done {
 
 /** A log of what these actors asked, decided by the policy, as a gateway records it. */
 export async function writeLog(
-  { policy, bytes }: Made,
+  { policy, bytes }: Omit<Made, 'set'>,
   all: readonly Done[],
   more: readonly Partial<EventParts>[] = [],
 ): Promise<string> {
