@@ -12,9 +12,11 @@ const BEGINNING = new RegExp(`${KEY_BEGINS}|${TOKEN_BEGINS}`, 'i');
 /** Characters that a credential may have, as many as the shortest has. */
 const RUN = /[\w%.~-]{11,}/g;
 const KEY = new RegExp(`${KEY_BEGINS}[\\w%.~-]{8}`, 'i');
-const TOKEN = new RegExp(TOKEN_BEGINS, 'i');
+const TOKEN = new RegExp(TOKEN_BEGINS, 'gi');
 /** Between the parts of a signed token (JWT). */
-const DOT = new RegExp(spelt('.'), 'i');
+const DOT = new RegExp(spelt('.'), 'gi');
+/** Characters that the first part of a token has at least, behind its beginning. */
+const HEADER = 8;
 
 const MASK = '[credential]';
 
@@ -32,10 +34,22 @@ export function holdsCredential(text: string): boolean {
   return maskCredentials(text) !== text;
 }
 
-/** Where the first credential begins, or -1. What follows in the run belongs to it, so only the first of each kind is looked at. */
+/** Where the first credential begins, or -1. What follows in the run belongs to it. */
 function startIn(run: string): number {
   const key = run.search(KEY);
-  const begins = run.search(TOKEN);
-  const token = begins >= 0 && DOT.test(run.slice(begins + 11)) ? begins : -1;
+  const token = tokenIn(run);
   return key < 0 || (token >= 0 && token < key) ? token : key;
+}
+
+/** If a beginning is too near to the dot behind it, so are all before that dot. */
+function tokenIn(run: string): number {
+  for (TOKEN.lastIndex = 0; ;) {
+    const start = TOKEN.exec(run);
+    if (start === null) return -1;
+    DOT.lastIndex = TOKEN.lastIndex;
+    const dot = DOT.exec(run);
+    if (dot === null) return -1;
+    if (dot.index - TOKEN.lastIndex >= HEADER) return start.index;
+    TOKEN.lastIndex = DOT.lastIndex;
+  }
 }

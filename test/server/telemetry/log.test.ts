@@ -77,11 +77,12 @@ describe('makeLogger', () => {
   });
 
   it('leaves what only looks a little like one', () => {
-    const said = 'keys begin with bwk_ and end; eyJ is no token, nor is eye.jay';
+    const said =
+      'keys begin with bwk_ and end; eyJ is no token, nor is eye.jay or /monkeyjar.keyjar.of-the-lab.example';
     expect(maskCredentials(said)).toBe(said);
   });
 
-  it.each(['eyJ', '%65%79%4a', 'eyJ%2e', 'eyJ.', 'bwk_', 'bwk', '%25', '%', 'b%25'])(
+  it.each(['eyJ', '%65%79%4a', 'eyJ%2e', 'eyJ.', 'eyJ1234567.', 'bwk_', 'bwk', '%25', '%', 'b%25'])(
     'looks for credentials in many times "%s" at the cost of any other text of that length',
     (piece) => {
       const cost = growth(4_000, (size) => {
@@ -94,6 +95,7 @@ describe('makeLogger', () => {
 
   it('masks what stands behind something that begins like one', () => {
     expect(maskCredentials(`eyJ_and_bwk_and_${KEY} and eyJeyJ${TOKEN}`)).toBe('eyJ_and_[credential] and [credential]');
+    expect(maskCredentials(`monkeyjar.${TOKEN}`)).toBe('monkeyjar.[credential]');
     expect(maskCredentials(`x${TOKEN}/${KEY}"`)).toBe('x[credential]/[credential]"');
   });
 
