@@ -11,6 +11,7 @@ import { declaredAdminRoutes, declaredRoutes } from '../../support/api-descripti
 import { policyOf } from '../../support/gateway.js';
 import { type Ask, headerOf, openInProcess, type Sent } from '../../support/in-process.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
+import { until } from '../../support/until.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
 const KEY: NewKey = { actor: 'ada', identities: [ADA], scopes: null, restrictions: null, expires: null, admin: false };
@@ -215,11 +216,14 @@ describe.each(DOORS)('at %s', (door) => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND']) {
         if (there.some((one) => one === method || (one === 'GET' && method === 'HEAD' && route.access !== 'health')))
           continue;
-        const outgoing = await doors[door]({ ...sentOf(route), method });
-        const isAsked = route.access === 'health' && method === 'HEAD';
-        // On a busy machine it may not be ready.
-        expect([method, isAsked ? [200, 503] : [405]]).toEqual([method, expect.arrayContaining([outgoing.status])]);
-        if (isAsked) continue;
+        const sent = { ...sentOf(route), method };
+        if (route.access === 'health' && method === 'HEAD') {
+          // On a busy machine it may not be ready at once.
+          await until(async () => (await doors[door](sent)).status === 200);
+          continue;
+        }
+        const outgoing = await doors[door](sent);
+        expect([method, outgoing.status]).toEqual([method, 405]);
         expect(headerOf(outgoing, 'allow')?.split(', ')).toContain(route.method);
       }
     });
