@@ -121,8 +121,9 @@ export interface Database {
    */
   ping(): Promise<void>;
   /**
-   * Ends the connections. An embedded store that this process owns is closed cleanly and handed to the next process
-   * that asks for it. False if its disk does not answer, which may keep the process for as long.
+   * Ends the connections, each when what it is used for ends, which is waited for 5 seconds. An embedded store that this
+   * process owns is closed cleanly and handed to the next process that asks for it. False if its disk does not answer,
+   * which may keep the process for as long.
    */
   close(): Promise<boolean>;
 }
@@ -199,7 +200,6 @@ function database(kind: Database['kind'], parts: Parts): Database {
   const close = async (): Promise<boolean> => {
     await listener.close();
     await Promise.race([replicas?.close(), patience()]);
-    await builder?.destroy();
     await Promise.race([Promise.all([readers, writers, vitals].map((pool) => pool.end())), patience()]);
     return closeStore();
   };

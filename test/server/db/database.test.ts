@@ -1,5 +1,6 @@
 // The door to the store, the same on the embedded engine and on a real server.
 import { beforeAll, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describeOnStores } from '../../support/stores.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { inTransaction } from '../../../server/db/transaction.js';
@@ -54,6 +55,22 @@ describeOnStores('a database', (store) => {
     await second.close();
     const error: unknown = await second.ping().catch((failure: unknown) => failure);
     expect(toStoreProblem(error)).toMatchObject({ code: 'db.unavailable' });
+  });
+
+  it('lets a transaction that runs while it is closed commit', async () => {
+    const second = await openDatabase(store.config);
+    const closing: Promise<boolean>[] = [];
+    await second.transaction(async (trx) => {
+      await trx('things').insert({ id: 4, name: 'four' });
+      closing.push(second.close());
+      await sleep(50);
+      await trx('things').where({ id: 4 }).update({ name: 'still four' });
+    });
+    expect(await Promise.all(closing)).toEqual([true]);
+    expect(second.pools().map(({ open }) => open)).toEqual([0, 0, 0]);
+    const late: unknown = await second.knex('things').catch((failure: unknown) => failure);
+    expect(toStoreProblem(late)).toMatchObject({ code: 'db.unavailable' });
+    expect(await store.db.knex('things').where({ id: 4 })).toEqual([{ id: 4, name: 'still four' }]);
   });
 
   it('keeps values out of error messages', async () => {
