@@ -57,6 +57,21 @@ describe('audit archive', () => {
     expect(owned.head).toEqual(head);
   });
 
+  it('moves a file if its last event is older, whatever the others of the file are', async () => {
+    const { folder } = await writeLog(18);
+    const [names, to] = [namesIn(folder), await makeFolder()];
+    const [first, second = '', third] = names;
+    const ofTwo = readLines(folder).findIndex((line) => readFileSync(join(folder, third ?? '')).includes(line));
+    const before = ofTwo * 1000; // of the last event in the second file
+    const move = (time: number): Promise<number> =>
+      archiveFiles(folder, { to, before: instantOf(time), onMoved: () => undefined });
+    expect(await move(before)).toBe(names.length - 1);
+    expect(namesIn(to)).toEqual([first]);
+    writeFileSync(join(folder, second), '{"an event that a crash cut off', { flag: 'a' });
+    expect(await move(before + 1)).toBe(names.length - 2);
+    expect(namesIn(to)).toEqual([first, second]);
+  });
+
   it('writes the list whole each time, and never a part of a line', async () => {
     const { folder } = await writeLog(18);
     const list = join(folder, 'archived.sha256');
