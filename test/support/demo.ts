@@ -33,7 +33,7 @@ export async function openDemo(options: TestGatewayOptions = {}): Promise<Demo> 
   return { ...open, url: open.gateway.url, inesKey: text };
 }
 
-async function demoSnapshot(): Promise<{ readonly bytes: Uint8Array; readonly policy: Policy }> {
+export async function demoSnapshot(): Promise<{ readonly bytes: Uint8Array; readonly policy: Policy }> {
   const { policy } = readPolicy((await readPolicyFolder(fromRoot('policies'))).files);
   const compiled = policy === null ? null : compilePolicy(policy);
   const bytes = compiled?.ok === true ? compiled.snapshot.bytes : null;

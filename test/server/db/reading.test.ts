@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
-import { describeOnStores } from '../../support/stores.js';
+import { describeOnStores, testStores } from '../../support/stores.js';
 import { until } from '../../support/until.js';
 
 const EVERY_TYPE = (last: number): ReturnType<typeof sql> =>
@@ -136,45 +136,51 @@ describeOnStores('what others announce', (store) => {
   });
 });
 
-describeOnStores('what others announce, when whoever owns the store leaves', (store) => {
-  it('is heard from the next owner', async () => {
-    if (store.name === 'postgres') return; // it has no owner
-    const owner = await store.open();
-    const other = await openDatabase(owner.config);
-    const heard: (string | null)[] = [];
-    const untilHeard = (count: number): Promise<void> =>
-      until(() => heard.length >= count, `${String(count)} that are heard`);
-    await other.listen('swaps', (payload) => heard.push(payload));
-    await owner.database.knex.raw("SELECT pg_notify('swaps', 'one')");
-    await untilHeard(2);
-    await owner.database.close();
-    await untilHeard(3);
-    await other.knex.raw("SELECT pg_notify('swaps', 'two')");
-    await untilHeard(4);
-    expect(heard).toEqual([null, 'one', null, 'two']);
-    await other.close();
-    await owner.dispose();
-  });
-});
+describeOnStores(
+  'what others announce, when whoever owns the store leaves',
+  (store) => {
+    it('is heard from the next owner', async () => {
+      const owner = await store.open();
+      const other = await openDatabase(owner.config);
+      const heard: (string | null)[] = [];
+      const untilHeard = (count: number): Promise<void> =>
+        until(() => heard.length >= count, `${String(count)} that are heard`);
+      await other.listen('swaps', (payload) => heard.push(payload));
+      await owner.database.knex.raw("SELECT pg_notify('swaps', 'one')");
+      await untilHeard(2);
+      await owner.database.close();
+      await untilHeard(3);
+      await other.knex.raw("SELECT pg_notify('swaps', 'two')");
+      await untilHeard(4);
+      expect(heard).toEqual([null, 'one', null, 'two']);
+      await other.close();
+      await owner.dispose();
+    });
+  },
+  testStores().filter(({ name }) => name === 'embedded'),
+);
 
 describe('on a PostgreSQL that ends connections', () => {
-  describeOnStores('what others announce', (store) => {
-    let db: Database;
-    beforeAll(async () => {
-      db = await openDatabase(store.config);
-    });
-    afterAll(() => db.close());
+  describeOnStores(
+    'what others announce',
+    (store) => {
+      let db: Database;
+      beforeAll(async () => {
+        db = await openDatabase(store.config);
+      });
+      afterAll(() => db.close());
 
-    it('is listened for again, and said that something may have been missed', async () => {
-      if (store.name === 'embedded') return; // its connections end with their owner, as below
-      const heard: (string | null)[] = [];
-      await db.listen('swaps', (payload) => heard.push(payload));
-      await store.db.knex.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      it('is listened for again, and said that something may have been missed', async () => {
+        const heard: (string | null)[] = [];
+        await db.listen('swaps', (payload) => heard.push(payload));
+        await store.db.knex.raw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'LISTEN%'`);
-      await until(() => heard.length >= 2);
-      await store.db.knex.raw("SELECT pg_notify('swaps', 'again')");
-      await until(() => heard.length >= 3);
-      expect(heard).toEqual([null, null, 'again']);
-    });
-  });
+        await until(() => heard.length >= 2);
+        await store.db.knex.raw("SELECT pg_notify('swaps', 'again')");
+        await until(() => heard.length >= 3);
+        expect(heard).toEqual([null, null, 'again']);
+      });
+    },
+    testStores().filter(({ name }) => name === 'postgres'),
+  );
 });

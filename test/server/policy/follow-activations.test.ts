@@ -320,28 +320,28 @@ describeOnStores('gateways', (store) => {
   });
 
   // The embedded store has one transaction at a time, so an activation never waits there.
-  it('check the labels of a policy even if its activation could not be answered, and answer when it is repeated', async () => {
-    if (store.name === 'embedded') return;
-    const one = await open(A, { statementTimeout: 500 });
-    const offer = (made: Made): ReturnType<Activator['offer']> => one.offer(made, 'unverified');
-    const choose = async (made: Made): Promise<unknown> => {
-      await one.activator.snapshots.put({ ...made, labels: 'unverified', statement: null, at: clock.now() });
-      return one.activator.choose({ kind: 'activated', snapshot: made.policy.digest, reason: 'now', askedBy: 'ana' });
-    };
-    for (const [made, activate] of [
-      [B, offer],
-      [C, choose],
-    ] as const) {
-      await store.db.transaction(async (create) => {
-        await create.raw('SELECT pg_advisory_xact_lock_shared(?, ?)', [NEWEST_LOCK.group, NEWEST_LOCK.one]);
-        for (let times = 0; times < 2; times += 1)
-          await expect(activate(made)).rejects.toMatchObject({ code: '57014' });
-      });
-      await activate(made);
-      await until(() => one.policies.current().labels === 'verified');
-      expect(one.digest()).toBe(made.policy.digest);
-    }
-  });
+  if (store.name === 'postgres') {
+    it('check the labels of a policy even if its activation could not be answered, and answer when it is repeated', async () => {
+      const one = await open(A, { statementTimeout: 500 });
+      const offer = (made: Made): ReturnType<Activator['offer']> => one.offer(made, 'unverified');
+      const choose = async (made: Made): Promise<unknown> => {
+        await one.activator.snapshots.put({ ...made, labels: 'unverified', statement: null, at: clock.now() });
+        return one.activator.choose({ kind: 'activated', snapshot: made.policy.digest, reason: 'now', askedBy: 'ana' });
+      };
+      for (const [made, activate] of [
+        [B, offer],
+        [C, choose],
+      ] as const) {
+        await store.db.transaction(async (create) => {
+          await create.raw('SELECT pg_advisory_xact_lock_shared(?, ?)', [NEWEST_LOCK.group, NEWEST_LOCK.one]);
+          for (const _ of [1, 2]) await expect(activate(made)).rejects.toMatchObject({ code: '57014' });
+        });
+        await activate(made);
+        await until(() => one.policies.current().labels === 'verified');
+        expect(one.digest()).toBe(made.policy.digest);
+      }
+    });
+  }
 
   const isSilent = ({ policies }: TestGateway): boolean => isLeaseExpired(policies.state());
 
