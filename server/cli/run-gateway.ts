@@ -90,7 +90,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     const { db, isLate } = reached;
     const folder = isLocal ? null : tableFolderOf(config);
     const tables = folder === null ? null : keptTables({ db, folder, log });
-    const opened: { audit: OpenAudit | null } = { audit: null };
+    const opened: { audit: OpenAudit | null; gateway: Gateway | null } = { audit: null, gateway: null };
     // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
     // first swap.
     const begin = async (): Promise<Gateway> => {
@@ -144,8 +144,9 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const gateway = await started.catch((error: unknown) => {
         throw error instanceof AuthenticationError ? authenticationFailure(error) : workerFailure(error);
       });
-      await announce(io, gateway, { ...options, admin });
+      opened.gateway = gateway;
       await io.loadFailures();
+      await announce(io, gateway, { ...options, admin });
       if (gateway.revocations !== null) reload.add(gateway.revocations);
       if (gateway.workers !== null) reload.add(gateway.workers);
       if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
@@ -163,7 +164,12 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       return gateway;
     };
     try {
-      const gateway = await begin();
+      const gateway = await begin().catch(async (error: unknown) => {
+        // It may answer already. The process would live as long as that.
+        closing = endInTime(log, AT_ONCE);
+        await opened.gateway?.close(AT_ONCE);
+        throw error;
+      });
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
@@ -171,7 +177,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       await gateway.close(config.shutdown);
       if (typeof ended !== 'string') throw ended;
     } finally {
-      closing ??= endInTime(log, { notice: null, deadline: 0 });
+      closing ??= endInTime(log, AT_ONCE);
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
       const { keeper, trail } = opened.audit ?? {};
@@ -194,6 +200,8 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     termination.stop();
   }
 }
+
+const AT_ONCE: Ending = { notice: null, deadline: 0 };
 
 /** Ends the process if its end comes too late, whatever it waits for. Returns what calls that off. */
 function endInTime(log: ClosableLogger, { notice, deadline }: Ending): () => void {

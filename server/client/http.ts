@@ -1,4 +1,5 @@
 // A client over HTTP. It uses the platform's `fetch` and nothing else.
+import { signalWithin } from '../lib/either-signal.js';
 import { type Client, makeClient } from './client.js';
 import { repeating, type Retries, type Sent, type Transport } from './transport.js';
 
@@ -29,24 +30,27 @@ export function connect(options: ConnectOptions): Client {
 function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: ConnectOptions): Transport {
   const base = baseOf(url);
   return async ({ method, path, headers, body, signal }: Sent) => {
-    const limit = AbortSignal.timeout(timeout);
-    const either = signal === null ? limit : AbortSignal.any([signal, limit]);
-    const bearer = typeof token === 'function' ? await unlessAborted(either, token) : token;
-    const response = await send(base + path, {
-      method,
-      headers: headersOf({ ...headers, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) }),
-      body,
-      signal: either,
-      // A redirection is an error, so that the token is never sent to another address.
-      redirect: 'error',
-    });
-    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    return {
-      status: response.status,
-      header: (name) => response.headers.get(name),
-      text: await response.text(),
-      retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
-    };
+    const either = signalWithin(timeout, signal ?? new AbortController().signal);
+    try {
+      const bearer = typeof token === 'function' ? await unlessAborted(either.signal, token) : token;
+      const response = await send(base + path, {
+        method,
+        headers: headersOf({ ...headers, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) }),
+        body,
+        signal: either.signal,
+        // A redirection is an error, so that the token is never sent to another address.
+        redirect: 'error',
+      });
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      return {
+        status: response.status,
+        header: (name) => response.headers.get(name),
+        text: await response.text(),
+        retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
+      };
+    } finally {
+      either.release();
+    }
   };
 }
 

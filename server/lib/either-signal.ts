@@ -1,4 +1,4 @@
-// One signal for two.
+// One signal for two, or for one and a time.
 
 export interface EitherSignal {
   readonly signal: AbortSignal;
@@ -23,6 +23,29 @@ export function eitherSignal(one: AbortSignal, other: AbortSignal): EitherSignal
     release: () => {
       one.removeEventListener('abort', stop);
       other.removeEventListener('abort', stop);
+    },
+  };
+}
+
+/**
+ * A signal that is aborted with another one or, with what `late` returns, after so many milliseconds. Call `release` when
+ * the work is over. `AbortSignal.timeout` is no use behind `AbortSignal.any`: Node 20 forgets it when it collects garbage.
+ */
+export function signalWithin(
+  milliseconds: number,
+  other: AbortSignal,
+  late = (): Error => new DOMException('The operation was aborted due to timeout', 'TimeoutError'),
+): EitherSignal {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => {
+    deadline.abort(late());
+  }, milliseconds);
+  const { signal, release } = eitherSignal(other, deadline.signal);
+  return {
+    signal,
+    release: () => {
+      clearTimeout(timer);
+      release();
     },
   };
 }

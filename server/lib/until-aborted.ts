@@ -1,5 +1,5 @@
 // Waiting that ends with a signal, for whoever waits: what was waited for goes on by itself.
-import { eitherSignal } from './either-signal.js';
+import { signalWithin } from './either-signal.js';
 
 /** As the work ends, or with the signal's reason once that is aborted. */
 export function untilAborted<Done>(work: Promise<Done>, signal: AbortSignal): Promise<Done> {
@@ -20,11 +20,7 @@ export async function inTime<Done>(
   work: (signal: AbortSignal) => Promise<Done>,
   { gone, time, late }: { readonly gone: AbortSignal; readonly time: number; readonly late: () => Error },
 ): Promise<Done> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => {
-    deadline.abort(late());
-  }, time);
-  const { signal, release } = eitherSignal(gone, deadline.signal);
+  const { signal, release } = signalWithin(time, gone, late);
   try {
     return await work(signal);
   } catch (error) {
@@ -32,7 +28,6 @@ export async function inTime<Done>(
     signal.throwIfAborted();
     throw error;
   } finally {
-    clearTimeout(timer);
     release();
   }
 }

@@ -5,6 +5,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { eitherSignal } from '../lib/either-signal.js';
 import { isLoopbackAddress, isLoopbackHost, type NetworkReach, reachFault } from './addresses.js';
 
 export interface OutgoingRequest {
@@ -65,10 +66,10 @@ export async function receive(
 
 async function exchange(
   request: OutgoingRequest,
-  { deadline, renew }: Patience,
+  { deadline, signal, renew }: Patience,
   take: (chunk: Buffer) => void,
 ): Promise<Omit<OutgoingAnswer, 'body'>> {
-  const response = await open(request, deadline).catch((error: unknown) => {
+  const response = await open(request, signal).catch((error: unknown) => {
     if (error instanceof OutgoingError) throw error;
     throw new OutgoingError(deadline.aborted ? TOO_SLOW : 'cannot be reached', { cause: error });
   });
@@ -94,24 +95,35 @@ async function exchange(
 /** How long an answer may take. */
 interface Patience {
   readonly deadline: AbortSignal;
+  /** The deadline, or nobody waits any more. */
+  readonly signal: AbortSignal;
   /** Called when something has arrived. */
   readonly renew: () => void;
   readonly end: () => void;
 }
 
-function makePatience({ timeout, silence = timeout }: OutgoingRequest): Patience {
-  const silent = new AbortController();
-  const timer = setTimeout(() => {
-    silent.abort();
-  }, silence);
+function makePatience({ timeout, silence = timeout, signal: gone }: OutgoingRequest): Patience {
+  const late = new AbortController();
+  const giveUp = (): void => {
+    late.abort();
+  };
+  const [whole, silent] = [setTimeout(giveUp, timeout), setTimeout(giveUp, silence)];
+  const deadline = late.signal;
+  const { signal, release } =
+    gone === undefined ? { signal: deadline, release: NOTHING } : eitherSignal(deadline, gone);
   return {
-    deadline: AbortSignal.any([AbortSignal.timeout(timeout), silent.signal]),
-    renew: () => timer.refresh(),
+    deadline,
+    signal,
+    renew: () => silent.refresh(),
     end: () => {
-      clearTimeout(timer);
+      clearTimeout(whole);
+      clearTimeout(silent);
+      release();
     },
   };
 }
+
+const NOTHING = (): void => undefined;
 
 const NOT_MODIFIED = 304;
 const TOO_SLOW = 'did not answer in time';
@@ -145,8 +157,8 @@ export function isLoopbackUrl(text: string): boolean {
 }
 
 function open(
-  { url, form, text, headers = {}, signal, ca, reach }: OutgoingRequest,
-  deadline: AbortSignal,
+  { url, form, text, headers = {}, ca, reach }: OutgoingRequest,
+  signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const body = form?.toString() ?? text;
   const type = form === undefined ? 'text/plain; charset=utf-8' : 'application/x-www-form-urlencoded';
@@ -167,7 +179,7 @@ function open(
       ...headers,
     },
     agent: false,
-    signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+    signal,
     lookup: judgedLookup(faultOf),
   };
   // No environment variable can weaken the check of certificates.

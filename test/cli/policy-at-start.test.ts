@@ -5,8 +5,6 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { policyAtStart, startServing } from '../../server/cli/policy-at-start.js';
 import { loadConfig } from '../../server/config/index.js';
 import { openDatabase } from '../../server/db/database.js';
@@ -16,6 +14,7 @@ import { startPolicy } from '../../server/policy/active/start-policy.js';
 import { sha256Of } from '../../server/policy/open/snapshot-bytes.js';
 import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
+import { collectGarbage } from '../support/collect-garbage.js';
 import { snapshotOf } from '../support/gateway.js';
 import { hangOnOpening, slowDown } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
@@ -25,15 +24,12 @@ import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { until } from '../support/until.js';
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
 const MEBIBYTES = 32;
 const BYTES = Buffer.alloc(MEBIBYTES * 2 ** 20, 'x');
 
 async function held(): Promise<number> {
   for (let round = 0; round < 3; round += 1) {
-    collect();
+    collectGarbage();
     await sleep(50);
   }
   return process.memoryUsage().arrayBuffers / 2 ** 20;

@@ -113,6 +113,14 @@ it('answers what it has not needed before, and starts no thread of the other ver
   expect(await served.ended).toBe(0);
 }, 60_000);
 
+it('ends where a part that reports failures is not there, and serves nobody', async () => {
+  const [{ at }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
+  const bin = join(at, 'dist/server/bin');
+  for (const name of readdirSync(bin)) if (name.startsWith('show-failure-')) rmSync(join(bin, name));
+  const started = startServingFrom(join(bin, 'bailiwick.js'), dataDir, 'serve', '--policy', policy);
+  await expect(started).rejects.toThrow(/^ended with 1: .*Cannot find module .*show-failure-/s);
+}, 60_000);
+
 it('says why it ends, and ends with the same status, when nothing of it is on the disk any more', async () => {
   const [{ at, loaded }, dataDir, policy] = [await install(), await newDataDir(), await makeFolder(POLICY)];
   const served = await startServingFrom(join(at, 'dist/server/bin/bailiwick.js'), dataDir, 'serve', '--policy', policy);

@@ -1,18 +1,14 @@
 // A loaded policy keeps what decisions read. What only proofs read is read again from the snapshot once its memory was needed, and a
 // proof never notices.
 import { describe, expect, it } from '@jest/globals';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { compilePolicy, explain, readPolicy, whatCan, whoCan } from '../../engine/compiler.js';
 import { instantOf, loadSnapshot, namespaceDigests, type Policy, verifyDecisions } from '../../engine/index.js';
 import { openSnapshot } from '../../engine/evaluate/open-snapshot.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
+import { collectGarbage } from '../support/collect-garbage.js';
 import { FULL } from './full-policy.js';
 import { pathOf } from './oracle/worlds.js';
 import { bytesOf } from './table-world.js';
-
-setFlagsFromString('--expose-gc');
-const collect: unknown = runInNewContext('gc');
 
 const GRANTS = 2000;
 /** No decision reads it. */
@@ -38,10 +34,9 @@ function snapshotBytes(): Uint8Array {
 
 /** Returns once everything that nothing refers to is gone: what a weak reference was asked for lives until the job ends. */
 async function collectAll(): Promise<void> {
-  if (typeof collect !== 'function') throw new Error('no garbage collector');
   for (let pass = 0; pass < 3; pass += 1) {
     await new Promise((resolve) => setTimeout(resolve, 5));
-    Reflect.apply(collect, undefined, []);
+    collectGarbage();
   }
 }
 

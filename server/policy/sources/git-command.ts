@@ -3,6 +3,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { signalWithin } from '../../lib/either-signal.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 
 /** Why the repository cannot be used. `message` continues a sentence that begins with the repository. */
@@ -47,7 +48,8 @@ export function startGit(
   return start('git', [...PINNED, '-c', `safe.directory=${repository}`, ...args], {
     cwd: repository,
     env: { ...ENVIRONMENT, PATH: programs, GIT_CEILING_DIRECTORIES: dirname(repository) },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]),
+    signal,
+    milliseconds,
   });
 }
 
@@ -60,7 +62,8 @@ export function sshKeygen(
   const child = start('ssh-keygen', args, {
     cwd: '/',
     env: { LC_ALL: 'C', TZ: 'UTC', HOME: '/nonexistent', PATH: programs },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(silence)]),
+    signal,
+    milliseconds: silence,
   });
   return answerOf('ssh-keygen', child, input);
 }
@@ -69,12 +72,16 @@ interface Start {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  readonly milliseconds: number;
 }
 
-function start(program: string, args: readonly string[], options: Start): Program {
-  const child = spawn(program, args, { ...options, stdio: ['pipe', 'pipe', 'ignore'], killSignal: 'SIGKILL' });
+function start(program: string, args: readonly string[], { milliseconds, ...options }: Start): Program {
+  const { signal, release } = signalWithin(milliseconds, options.signal);
+  const child = spawn(program, args, { ...options, signal, stdio: ['pipe', 'pipe', 'ignore'], killSignal: 'SIGKILL' });
+  child.once('close', release);
   // Where its files are on a machine that is away, it cannot even be killed. It does not keep this process alive.
   child.once('error', () => {
+    release();
     child.unref();
   });
   return child;

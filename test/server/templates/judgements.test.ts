@@ -1,12 +1,8 @@
 // The judging of one request: what is put off, what the thread says, and that its time is bounded.
 import { expect, it } from '@jest/globals';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { makeJudging, PutOff } from '../../../server/templates/judgements.js';
 import { isSmall, readTemplate } from '../../../server/templates/template-schema.js';
-
-setFlagsFromString('--expose-gc');
-const collect: unknown = runInNewContext('gc');
+import { collectGarbage } from '../../support/collect-garbage.js';
 
 const judging = makeJudging();
 const large = {
@@ -87,7 +83,6 @@ it('counts what a template holds after it has judged', () => {
 });
 
 function heap(): number {
-  if (typeof collect !== 'function') throw new TypeError('no way to collect garbage');
-  Reflect.apply(collect, undefined, []);
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 }
