@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { eitherSignal } from '../../../server/lib/either-signal.js';
+import { eitherSignal, signalWithin } from '../../../server/lib/either-signal.js';
 import { inTime } from '../../../server/lib/until-aborted.js';
+import { whileCollecting } from '../../support/collect-garbage.js';
 
 const listenersOf = ({ signal }: AbortController): number => getEventListeners(signal, 'abort').length;
 
@@ -38,5 +39,33 @@ describe('a signal for two', () => {
     const during = await inTime(() => Promise.resolve(listenersOf(gone)), limits);
     await expect(inTime(() => Promise.reject(new Error('failed')), limits)).rejects.toThrow('failed');
     expect([during, listenersOf(gone)]).toEqual([1, 0]);
+  });
+});
+
+describe('a signal for one and a time', () => {
+  it('is aborted after the time, though nobody holds it and garbage is collected', async () => {
+    const gone = new AbortController();
+    const reason = await whileCollecting(
+      () =>
+        new Promise((resolve) => {
+          const { signal } = signalWithin(200, gone.signal);
+          signal.addEventListener('abort', () => {
+            resolve(signal.reason);
+          });
+        }),
+    );
+    expect(reason).toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('is aborted with the other one, and leaves nothing behind when it is let go', async () => {
+    const gone = new AbortController();
+    const [before, during] = [signalWithin(20, gone.signal), signalWithin(60_000, gone.signal)];
+    before.release();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect([before.signal.aborted, listenersOf(gone)]).toEqual([false, 1]);
+    gone.abort(new Error('gone'));
+    expect(during.signal.reason).toEqual(new Error('gone'));
+    during.release();
+    expect([before.signal.aborted, listenersOf(gone)]).toEqual([false, 0]);
   });
 });
