@@ -1,5 +1,4 @@
 // A client over HTTP. It uses the platform's `fetch` and nothing else.
-import { signalWithin } from '../lib/either-signal.js';
 import { type Client, makeClient } from './client.js';
 import { repeating, type Retries, type Sent, type Transport } from './transport.js';
 
@@ -30,7 +29,7 @@ export function connect(options: ConnectOptions): Client {
 function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: ConnectOptions): Transport {
   const base = baseOf(url);
   return async ({ method, path, headers, body, signal }: Sent) => {
-    const either = signalWithin(timeout, signal ?? new AbortController().signal);
+    const either = within(timeout, signal);
     try {
       const bearer = typeof token === 'function' ? await unlessAborted(either.signal, token) : token;
       const response = await send(base + path, {
@@ -51,6 +50,32 @@ function overHttp({ url, token, timeout = TIMEOUT, fetch: send = fetch }: Connec
     } finally {
       either.release();
     }
+  };
+}
+
+/**
+ * A signal that is aborted after so many milliseconds, or with another one. `AbortSignal.timeout` is no use behind
+ * `AbortSignal.any`: Node 20 forgets it when it collects garbage.
+ */
+function within(
+  milliseconds: number,
+  other: AbortSignal | null,
+): { readonly signal: AbortSignal; readonly release: () => void } {
+  const either = new AbortController();
+  const timer = setTimeout(() => {
+    either.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  }, milliseconds);
+  const stop = (): void => {
+    either.abort(other?.reason);
+  };
+  if (other?.aborted === true) stop();
+  other?.addEventListener('abort', stop);
+  return {
+    signal: either.signal,
+    release: () => {
+      clearTimeout(timer);
+      other?.removeEventListener('abort', stop);
+    },
   };
 }
 

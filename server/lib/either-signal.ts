@@ -34,7 +34,7 @@ export function eitherSignal(one: AbortSignal, other: AbortSignal): EitherSignal
 export function signalWithin(
   milliseconds: number,
   other: AbortSignal,
-  late = (): Error => new DOMException('The operation was aborted due to timeout', 'TimeoutError'),
+  late = (): Error => new Error('it took too long'),
 ): EitherSignal {
   const deadline = new AbortController();
   const timer = setTimeout(() => {
