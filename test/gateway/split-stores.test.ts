@@ -3,9 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Actor, ALL_SCOPES, FAMILIES, instantOf, LOCAL_ACTOR } from '../../engine/index.js';
-import { exportDataset } from '../../server/load/export-dataset.js';
 import { demoSnapshot, INES } from '../support/demo.js';
-import { loadLines } from '../support/loaded-records.js';
+import { exportedLines, loadLines } from '../support/loaded-records.js';
 import { type Ask, type Asker, openDoors } from '../support/query-doors.js';
 import { fromRoot } from '../support/root.js';
 import { describeOnStores, type OpenedStore } from '../support/stores.js';
@@ -28,21 +27,13 @@ describeOnStores('top-level namespaces in several stores', (store) => {
     askers = ACTORS.map((actor) => ({ actor, at: NOW, policy }));
     await loadLines(store.db, readFileSync(fromRoot('fixtures/records/facility.jsonl'), 'utf8').trimEnd().split('\n'));
     whole = await openDoors(store.db);
-    let text = '';
-    const sink = (more: string): Promise<void> => {
-      text += more;
-      return Promise.resolve();
-    };
-    await exportDataset(store.db, sink, () => undefined);
+    const all = await exportedLines(store.db);
     const isIn = (namespace: string, top: string): boolean => namespace === top || namespace.startsWith(`${top}/`);
     for (const part of ['beamlines', 'others'] as const) {
-      const lines = text
-        .trimEnd()
-        .split('\n')
-        .filter((line) => {
-          const { namespace } = JSON.parse(line) as { readonly namespace: string };
-          return namespace === '/' || isIn(namespace, '/beamlines') === (part === 'beamlines');
-        });
+      const lines = all.filter((line) => {
+        const { namespace } = JSON.parse(line) as { readonly namespace: string };
+        return namespace === '/' || isIn(namespace, '/beamlines') === (part === 'beamlines');
+      });
       const one = await store.open();
       opened.push(one);
       expect(await loadLines(one.database, lines)).toMatchObject({ loaded: lines.length, faults: [] });

@@ -1,6 +1,7 @@
 // Records in a store, by the way of `bailiwick load`.
 import { type Instant, instantOf } from '../../engine/index.js';
 import type { Database } from '../../server/db/database.js';
+import { exportDataset } from '../../server/load/export-dataset.js';
 import { loadDataset, type LoadReport } from '../../server/load/load-dataset.js';
 import type { OnConflict } from '../../server/load/batch.js';
 
@@ -11,6 +12,20 @@ export const ABSENT = '0190c0de-0000-7000-8000-000000000003';
 
 export function loadLines(db: Database, lines: readonly string[], now: Instant = instantOf(0)): Promise<LoadReport> {
   return loadWith(db, lines, { onConflict: 'report', now });
+}
+
+/** The lines of `bailiwick export`. */
+export async function exportedLines(db: Database): Promise<readonly string[]> {
+  let text = '';
+  await exportDataset(
+    db,
+    (more) => {
+      text += more;
+      return Promise.resolve();
+    },
+    () => undefined,
+  );
+  return text.split('\n').slice(0, -1);
 }
 
 /** Puts the lines in place of the records with their ids. */

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { instantOf } from '../../../engine/index.js';
 import type { Database } from '../../../server/db/database.js';
-import { exportDataset } from '../../../server/load/export-dataset.js';
 import { loadDataset, type LoadOptions, type LoadReport } from '../../../server/load/load-dataset.js';
 import type { DatasetText } from '../../../server/load/record-line.js';
+import { exportedLines } from '../../support/loaded-records.js';
 import { type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores, type OpenedStore } from '../../support/stores.js';
 import { testRuns, times } from '../../support/test-runs.js';
@@ -29,19 +29,6 @@ const STEP = fc.record({
 async function* linesOf(lines: readonly string[]): AsyncGenerator<readonly DatasetText[]> {
   yield lines.map((line, index) => ({ number: index + 1, bytes: Buffer.from(line) }));
   await Promise.resolve();
-}
-
-async function exported(db: Database): Promise<readonly string[]> {
-  let text = '';
-  await exportDataset(
-    db,
-    (more) => {
-      text += more;
-      return Promise.resolve();
-    },
-    () => undefined,
-  );
-  return text.split('\n').slice(0, -1);
 }
 
 function load(db: Database, lines: readonly string[], options: Partial<LoadOptions> = {}): Promise<LoadReport> {
@@ -77,7 +64,7 @@ describeOnStores('an export of what commands have left', (store) => {
     expect(await change('ada', 'DELETE', path)).toBe(200);
   };
   const comesBack = async (options: Partial<LoadOptions>): Promise<readonly string[]> => {
-    const lines = await exported(store.db);
+    const lines = await exportedLines(store.db);
     expect(await load(store.db, lines, options)).toMatchObject({ bad: 0, replaced: 0 });
     await other.database.knex.raw('DELETE FROM tombstones');
     await other.database.knex.raw('DELETE FROM records WHERE path <> ? OR family <> 0', ['/']);
@@ -85,7 +72,7 @@ describeOnStores('an export of what commands have left', (store) => {
     const report = await load(other.database, lines, options);
     expect(report).toMatchObject({ bad: 0, loaded: lines.length });
     expect(tried).toEqual(report);
-    expect(await exported(other.database)).toEqual(lines);
+    expect(await exportedLines(other.database)).toEqual(lines);
     return lines;
   };
 
@@ -99,7 +86,7 @@ describeOnStores('an export of what commands have left', (store) => {
     const run = await post('process-runs', { namespace: '/a', template: process, resources: { s: resource } });
     for (const path of [`resource-templates/${template}`, `resources/${resource}`]) await remove(path);
 
-    expect(await load(store.db, await exported(store.db))).toMatchObject({ loaded: 0, bad: 0 });
+    expect(await load(store.db, await exportedLines(store.db))).toMatchObject({ loaded: 0, bad: 0 });
     const lines = await comesBack({});
     expect(lines.some((line) => line.includes(run) && line.includes(resource))).toBe(true);
     expect(lines.filter((line) => line.includes('"deletedAt"'))).toHaveLength(2);
@@ -185,7 +172,7 @@ describeOnStores('an export of what commands have left', (store) => {
     await post('resources', { namespace: '/a', name: 'r', template });
     expect(await change('bob', 'POST', `resource-templates/${template}/move`, { namespace: '/c' })).toBe(200);
     await comesBack({ schemas: 'unchecked' });
-    const { faults } = await load(store.db, await exported(store.db), { effect: 'tried' });
+    const { faults } = await load(store.db, await exportedLines(store.db), { effect: 'tried' });
     expect(faults).toContainEqual(expect.objectContaining({ code: 'reference.not_found', pointer: '/template' }));
   });
 });
