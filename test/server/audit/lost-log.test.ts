@@ -94,6 +94,8 @@ describe('a writer that cannot write', () => {
     let hasFailed = false;
     const old = writerOf(folder, {
       fileBytes: 1,
+      // It writes when it is told to, and not of its own accord while the next one writes.
+      retryDelay: 60_000,
       files: faultyFiles((operation) => {
         if (operation !== 'create' || hasFailed) return null;
         hasFailed = true;
