@@ -20,7 +20,7 @@ const COMMANDS = {
   'lock-in-order': 'locks-of-others batches unique-names moves-and-deletions moved-references',
   'merge-patch': 'records',
   'move-record': 'named-before not-there moved-away moves-and-deletions unique-names',
-  'put-by-name': 'named-before unique-names',
+  'put-by-name': 'named-before unique-names moved-references',
   'put-namespace': 'named-before namespaces idempotency',
   'record-id': 'record-id records',
   references: 'records slots template-words template-changes copies mendable-answers versions moved-away at-once',
@@ -103,7 +103,7 @@ const AUDIT = {
   trail: 'checks trail',
   verify: 'verify log ../../cli/audit-verify',
   witness: 'witness',
-  writer: 'writer lost-log',
+  writer: 'writer lost-log written-groups',
 };
 
 export const SHARDS = {

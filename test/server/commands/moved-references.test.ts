@@ -75,6 +75,20 @@ describeOnStores('a move beside new references to the moved record', (store) => 
           }),
         ),
     },
+    'a put by name of another template': {
+      target: () => template({ uniqueName: true }),
+      collection: 'resource-templates',
+      refer: async (id, round) => {
+        const put = (to: string) =>
+          doors.send('ada', `PUT /api/v1/resources/by-name?namespace=%2Fa&name=c${String(round)}`, {
+            body: { template: to },
+            key: null,
+          });
+        const { status, text } = await put(await template({ uniqueName: true }));
+        if (status !== 201) throw new Error(text);
+        return () => put(id);
+      },
+    },
     'a batch': {
       target: template,
       collection: 'resource-templates',

@@ -283,7 +283,9 @@ describeOnStores('unique names', (store) => {
   it('put by name under conditions, and once for each key', async () => {
     const at = byName({ place: '/a', name: 'a b/ä' });
     const body = { template: asking, properties: { n: 1 } };
-    expect(told(await send(at, { body, ifMatch: 1 }))).toBe('412 record.precondition');
+    const why = ({ json }: Answered): unknown => [json['code'], json['title']];
+    const nobody = await send(at, { body, ifMatch: 1 });
+    expect(why(nobody)).toEqual(['record.precondition', 'No resource has this name']);
     const made = await send(at, { body, headers: { 'if-none-match': '*' }, key: 'k' });
     expect(made.json).toMatchObject({ name: 'a b/ä', properties: { n: 1 }, revision: 1 });
     expect([made.header('location'), made.header('etag')]).toEqual([
@@ -299,8 +301,10 @@ describeOnStores('unique names', (store) => {
     expect(told(await send(at, { body, key: 'k', ifMatch: 2 }))).toBe('412 record.precondition');
     // The key of another name is another key.
     expect(told(await send(byName({ place: '/a', name: 'other' }), { body, key: 'k' }))).toBe('201');
-    expect(told(await send(at, { body, headers: { 'if-none-match': '*' } }))).toBe('412 record.precondition');
-    expect(told(await send(at, { body, ifMatch: 2 }))).toBe('412 record.precondition');
+    const taken = await send(at, { body, headers: { 'if-none-match': '*' } });
+    expect(why(taken)).toEqual(['record.precondition', 'A resource has this name already']);
+    const stale = await send(at, { body, ifMatch: 2 });
+    expect(why(stale)).toEqual(['record.precondition', 'The record has changed since you read it']);
     expect((await send(at, { body, ifMatch: 1 })).json).toMatchObject({ revision: 1 });
     // What the request does not state is gone.
     expect((await send(at, { body: { template: other }, ifMatch: 1 })).json).toMatchObject({
