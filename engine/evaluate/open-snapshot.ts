@@ -28,17 +28,14 @@ export function packDecoded(decoded: DecodeResult): PackResult {
 /** Tables, and what their snapshot states. */
 type StatedTables = LoadedTables & Pick<Policy, 'checks' | 'digest' | 'decisions' | 'format'>;
 
-/** `hashFrom` is a digest that the hashes of the table start from (table/slots.ts). */
-function pack(
-  { tables, holders, checks, digest, decisions, format }: StatedTables,
-  hashFrom: string = digest,
-): PackedPolicy {
+function pack(stated: StatedTables): PackedPolicy {
+  return { facts: factsOf(stated), table: buildTable(stated.tables, stated.holders, stated.digest) };
+}
+
+function factsOf({ tables, checks, digest, decisions, format }: Omit<StatedTables, 'holders'>): PolicyFacts {
   const { name, providers } = tables;
   const { families } = tables.vocabulary;
-  return {
-    facts: { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), families, providers, checks },
-    table: buildTable(tables, holders, hashFrom),
-  };
+  return { kind: 'compiled', name, digest, decisions, format, counts: countsOf(tables), families, providers, checks };
 }
 
 /** Decides from the buffer, and from nothing else: proofs need a policy that was loaded in this thread. */
@@ -87,13 +84,14 @@ function readAgain(bytes: Uint8Array, { tables, holders, digest }: StatedTables,
 
 /**
  * A policy that was made of another one and was never a file. It decides by its own tables, under the digests of the other, so it must
- * not leave the proof that it was made for.
+ * not leave the proof that it was made for. `hashFrom` is a digest that the hashes of its table start from (table/slots.ts).
  */
 export function openTables(
   source: LoadedTables,
-  { digest, decisions, format, checks }: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
-  hashFrom: string = digest,
+  stated: Pick<Policy, 'digest' | 'decisions' | 'format' | 'checks'>,
+  hashFrom: string = stated.digest,
 ): Policy {
-  const { facts, table } = pack({ ...source, digest, decisions, format, checks }, hashFrom);
-  return makePolicy(facts, { table, source: () => source });
+  const { tables, holders } = source;
+  const table = (): BuiltTable => buildTable(tables, holders, hashFrom);
+  return makePolicy(factsOf({ ...stated, tables }), { table, source: () => source });
 }

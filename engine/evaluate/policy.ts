@@ -52,6 +52,8 @@ export interface Basis {
 // object that merely looks like a handle has nothing.
 const bases = new WeakMap<Policy, Basis>();
 const built = new WeakMap<Policy, BuiltTable>();
+/** Makes the tables of policies that have not decided yet. */
+const unbuilt = new WeakMap<Policy, () => BuiltTable>();
 const sources = new WeakMap<Policy, TableSource>();
 const prepared = new WeakMap<Policy, PreparedPolicy>();
 
@@ -60,21 +62,36 @@ export type TableSource = () => LoadedTables;
 
 /** `source` is null if the policy only decides. */
 export interface CompiledParts {
-  readonly table: BuiltTable;
+  /** What makes it is called when the policy first decides: most of what was made for a proof never does. */
+  readonly table: BuiltTable | (() => BuiltTable);
   readonly source: TableSource | null;
 }
 
 export function makePolicy(facts: PolicyFacts, parts: CompiledParts | typeof UNRESTRICTED): Policy {
   const own = { counts: Object.freeze({ ...facts.counts }), providers: Object.freeze([...facts.providers]) };
-  const { families, own: declared, scopes } = vocabularyOf(facts);
+  const { families, scopes } = vocabularyOf(facts);
   const words = { families: deepFrozen(families), scopes: Object.freeze([...scopes]) };
   const policy = Object.freeze({ ...facts, ...own, ...words }) as Policy;
-  const ground = parts === UNRESTRICTED ? UNRESTRICTED : openBuilt(parts.table);
-  bases.set(policy, { ground, own: indexOwn(declared) });
-  if (parts === UNRESTRICTED) return policy;
-  built.set(policy, parts.table);
-  if (parts.source !== null) sources.set(policy, parts.source);
+  if (parts === UNRESTRICTED) {
+    found(policy, UNRESTRICTED);
+    return policy;
+  }
+  const { table, source } = parts;
+  if (typeof table === 'function') unbuilt.set(policy, table);
+  else openFor(policy, table);
+  if (source !== null) sources.set(policy, source);
   return policy;
+}
+
+function openFor(policy: Policy, table: BuiltTable): Basis {
+  built.set(policy, table);
+  return found(policy, openBuilt(table));
+}
+
+function found(policy: Policy, ground: DecisionGround): Basis {
+  const basis: Basis = { ground, own: indexOwn(vocabularyOf(policy).own) };
+  bases.set(policy, basis);
+  return basis;
 }
 
 function deepFrozen(families: readonly OwnFamily[]): readonly OwnFamily[] {
@@ -84,8 +101,14 @@ function deepFrozen(families: readonly OwnFamily[]): readonly OwnFamily[] {
 }
 
 export function basisOf(policy: Policy): Basis {
-  const basis = bases.get(policy);
-  invariant(basis !== undefined, 'a policy handle comes from loading');
+  return bases.get(policy) ?? buildNow(policy);
+}
+
+function buildNow(policy: Policy): Basis {
+  const build = unbuilt.get(policy);
+  invariant(build !== undefined, 'a policy handle comes from loading');
+  const basis = openFor(policy, build());
+  unbuilt.delete(policy);
   return basis;
 }
 
@@ -95,15 +118,16 @@ export function groundOf(policy: Policy): DecisionGround {
 
 /** The table in the form in which threads hand it over; null for the unrestricted policy. */
 export function builtOf(policy: Policy): BuiltTable | null {
+  if (unbuilt.has(policy)) buildNow(policy);
   return built.get(policy) ?? null;
 }
 
 /** What was loaded; null for the unrestricted policy. */
 export function loadedOf(policy: Policy): LoadedTables | null {
-  if (groundOf(policy) === UNRESTRICTED) return null;
   const source = sources.get(policy);
-  invariant(source !== undefined, 'what is proved of a policy needs it loaded in this thread');
-  return source();
+  if (source !== undefined) return source();
+  invariant(groundOf(policy) === UNRESTRICTED, 'what is proved of a policy needs it loaded in this thread');
+  return null;
 }
 
 /** What proofs use of a policy that must be compiled. */

@@ -2,6 +2,7 @@
 // asked for.
 import { draftPolicy, type HeldRegion, type PolicySet, whatCan } from '../../engine/compiler.js';
 import { compareTexts, formatIdentity, type Identity, type Instant } from '../../engine/index.js';
+import { partOf } from './part-of-policy.js';
 
 type Grant = PolicySet['grants'][number];
 type Role = PolicySet['roles'][number];
@@ -46,7 +47,7 @@ export function indexPolicy(set: PolicySet): PolicyIndex {
     },
     grantsTo: (role) => toRoles().get(role) ?? [],
     heldBy: (identity, at) => {
-      const policy = draftPolicy(partOf(set, identity));
+      const policy = draftPolicy(partOf(set, [identity]));
       return policy === null ? [] : whatCan(policy, { identities: [identity], at });
     },
   };
@@ -70,36 +71,4 @@ function membersIn(roles: ReadonlyMap<string, Role>, name: string): readonly str
     }
   }
   return [...people].sort(compareTexts);
-}
-
-/** The policy without what gives the identity nothing. Grants only add, so it holds in it exactly what it holds in the whole. */
-function partOf(set: PolicySet, { provider, subject }: Identity): PolicySet {
-  const isTheirs = (identity: Identity): boolean => identity.provider === provider && identity.subject === subject;
-  const within = new Set<string>();
-  const above = new Map<string, string[]>();
-  for (const { name, members } of set.roles) {
-    for (const member of members) {
-      if (member.kind === 'identity') {
-        if (isTheirs(member.identity)) within.add(name);
-      } else {
-        const known = above.get(member.role);
-        if (known === undefined) above.set(member.role, [name]);
-        else known.push(name);
-      }
-    }
-  }
-  for (const role of within) for (const outer of above.get(role) ?? []) within.add(outer);
-  return {
-    ...set,
-    roles: set.roles
-      .filter(({ name }) => within.has(name))
-      .map((role) => ({
-        ...role,
-        members: role.members.filter((one) => (one.kind === 'role' ? within.has(one.role) : isTheirs(one.identity))),
-      })),
-    grants: set.grants.filter(({ principal }) =>
-      principal.kind === 'role' ? within.has(principal.role) : isTheirs(principal.identity),
-    ),
-    ...{ exclusive: [], people: [], tests: [], guardrails: [] },
-  };
 }

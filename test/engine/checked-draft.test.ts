@@ -2,8 +2,24 @@
 // whatever the limits.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { checkedDraft, compilePolicy, ENGINE_LIMITS, type KnownSizes, openCompiled } from '../../engine/compiler.js';
-import { decide, isRecordScope, type Policy, scopeNames, type ScopeSet, scopeSetOf } from '../../engine/index.js';
+import {
+  checkedDraft,
+  compilePolicy,
+  draftPolicy,
+  ENGINE_LIMITS,
+  type KnownSizes,
+  openCompiled,
+} from '../../engine/compiler.js';
+import { makePolicy } from '../../engine/evaluate/policy.js';
+import {
+  decide,
+  isRecordScope,
+  packedOf,
+  type Policy,
+  scopeNames,
+  type ScopeSet,
+  scopeSetOf,
+} from '../../engine/index.js';
 import type { PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
 import { anyActor, anyInstant, anyPath, anyScope, exclusiveWorld } from './oracle/worlds.js';
@@ -54,6 +70,26 @@ describe('a checked draft', () => {
       }),
       testRuns({ usual: 60, deep: 600 }),
     );
+  });
+
+  it('makes its decision table once, when it first decides or is handed over', () => {
+    const [set = null] = fc.sample(exclusiveWorld, 1);
+    const draft = set === null ? null : draftPolicy(set);
+    const packed = draft === null ? null : packedOf(draft);
+    if (packed === null) throw new Error('a generated world is within the limits');
+    const { facts, table } = packed;
+    let made = 0;
+    const build = (): typeof table => {
+      made += 1;
+      return table;
+    };
+    const [deciding, handed] = [0, 1].map(() => makePolicy(facts, { table: build, source: null }));
+    if (deciding === undefined || handed === undefined) throw new Error('there are two');
+    expect(made).toBe(0);
+    for (const question of fc.sample(anyQuestion, 3)) decide(deciding, question);
+    expect(made).toBe(1);
+    expect([packedOf(handed), packedOf(handed)]).toEqual([packed, packed]);
+    expect(made).toBe(2);
   });
 
   it('is refused where compiling is refused, with the same diagnostics, whatever was counted before', () => {
