@@ -26,7 +26,7 @@ const COMMANDS = {
   references: 'records slots template-words template-changes copies mendable-answers versions moved-away at-once',
   rules: 'not-there records copies moves-and-deletions unique-names',
   session: 'records copies idempotency ../../gateway/audit-commands at-once concurrency',
-  stored: 'records namespaces moves-and-deletions slots at-once',
+  stored: 'records namespaces moves-and-deletions slots at-once moved-references',
   'unique-names': 'unique-names copies at-once',
   'version-template': 'named-before not-there versions mendable-answers',
 };
@@ -100,7 +100,7 @@ const AUDIT = {
   search: 'search ../../cli/audit-query',
   silences: 'silences',
   snapshots: 'snapshots',
-  trail: 'checks trail',
+  trail: 'checks trail continued-logs',
   verify: 'verify log ../../cli/audit-verify',
   witness: 'witness',
   writer: 'writer lost-log written-groups',
