@@ -106,12 +106,14 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         : mayAskOf(call.actor, scope)
           ? null
           : ('credential_scope' as const);
-      const found =
-        step === null ? await prover.whoCan(policy.digest, { scope, namespace, at: paged.at }, call.gone) : [];
+      const { at, offset, size } = paged;
+      const asked = { scope, namespace, at, provider: null, offset, size };
+      const { count, holders } =
+        step === null ? await prover.whoCan(policy.digest, asked, call.gone) : { count: 0, holders: [] };
       const decision = step === null ? {} : { decision: { decision: 'deny', step } as const };
       const access = askedOf({ kind: 'access', scope, context: namespace, target: namespace });
-      call.told([{ operation: 'who-can', access, items: found.length, ...decision }]);
-      const { items, ...rest } = paged.take(found);
+      call.told([{ operation: 'who-can', access, items: count, ...decision }]);
+      const { items, ...rest } = paged.taken(holders, count);
       return { scope, namespace, ...paged.facts, identities: items, ...rest };
     },
   });

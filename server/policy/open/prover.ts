@@ -3,13 +3,13 @@
 // keeps others waiting for long. Whoever asked and has left, or has waited too long, is let go at once; the thread stays
 // for the others, because it would have to load the snapshot again.
 import type { Worker } from 'node:worker_threads';
-import type { HeldRegion, Holder } from '../../../engine/compiler.js';
+import type { HeldRegion } from '../../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { oneAtATime } from '../../lib/one-at-a-time.js';
 import { startThread } from '../../lib/start-thread.js';
 import { inTime, untilAborted } from '../../lib/until-aborted.js';
 import { ApiProblem } from '../../problem.js';
-import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
+import type { ExplainAsked, HoldersPage, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
 
 export type ToProver =
@@ -24,7 +24,7 @@ export type ToProver =
  */
 export interface Prover {
   readonly explain: Ask<ExplainAsked, object>;
-  readonly whoCan: Ask<WhoCanAsked, Holder>;
+  readonly whoCan: (...asked: Parameters<Ask<WhoCanAsked, never>>) => Promise<HoldersPage>;
   readonly whatCan: Ask<WhatCanAsked, HeldRegion>;
   readonly close: () => void;
 }
@@ -90,7 +90,11 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     );
   return {
     explain: (snapshot, asked, gone) => ask(snapshot, { kind: 'explain', ...asked }, gone),
-    whoCan: (snapshot, asked, gone) => ask(snapshot, { kind: 'who-can', ...asked }, gone),
+    whoCan: async (snapshot, asked, gone) => {
+      const [page] = await ask<HoldersPage>(snapshot, { kind: 'who-can', ...asked }, gone);
+      if (page === undefined) throw unavailable('nobody waits for the answer any more');
+      return page;
+    },
     whatCan: (snapshot, asked, gone) => ask(snapshot, { kind: 'what-can', ...asked }, gone),
     close: end,
   };

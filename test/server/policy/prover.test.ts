@@ -22,7 +22,8 @@ const { bytes, policy } = snapshotOf(
   ]),
 );
 const AT = instantOf(Date.now());
-const ASKED = { scope: 'resource:read', namespace: pathOf('/labs/x1'), at: AT } as const;
+const SCOPE = 'resource:read' as const;
+const ASKED = { scope: SCOPE, namespace: pathOf('/labs/x1'), at: AT, provider: null, offset: 0, size: 50 };
 
 let dataDir: string;
 let db: Database;
@@ -125,6 +126,19 @@ test('who gives up is let go at once, and the next question has its turn', async
   leaving.abort(new Error('gone'));
   await Promise.all(left);
   found();
-  expect(await third).toHaveLength(1);
+  expect(await third).toMatchObject({ count: 1 });
+  prover.close();
+});
+
+test('of a list of holders, the thread gives the part that is asked for, and how many there are', async () => {
+  const prover = makeProver(storedSnapshots(db));
+  const { signal } = new AbortController();
+  const ask = (asked: Partial<Parameters<typeof prover.whoCan>[1]>): Promise<unknown> =>
+    prover.whoCan(policy.digest, { ...ASKED, ...asked }, signal);
+  const holders = [expect.objectContaining({ identity: 'orcid:s1' })];
+  expect(await ask({})).toEqual({ count: 1, holders });
+  expect(await ask({ provider: 'orcid' })).toEqual({ count: 1, holders });
+  expect(await ask({ offset: 1 })).toEqual({ count: 1, holders: [] });
+  expect(await ask({ provider: 'orci' })).toEqual({ count: 0, holders: [] });
   prover.close();
 });
