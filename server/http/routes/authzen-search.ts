@@ -60,7 +60,7 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
       return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
     const { at, offset, limit: size } = start;
     const asked = { scope, namespace: target, at, provider, offset, size };
-    const { count, holders } = await prover.whoCan(policy.digest, asked, call.gone);
+    const { count, holders } = await prover.whoCan(policy.digest, asked, call);
     const found = holders.map(({ identity }) => ({ type, id: identity.slice(provider.length + 1) }));
     return start.part(found, count, { operation: 'who-can', access, items: count, ...words.told, ...named });
   });
@@ -168,7 +168,7 @@ async function placesOf(
     );
     return { roots: [], nodes };
   }
-  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at }, call.gone);
+  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at }, call);
   const held = regions.filter(({ scopes }) => scopes.includes(scope));
   // A subtree without a part is one with it: that part is a region of its own, with other scopes besides.
   const deep = held.filter(({ extent }) => extent !== 'exact').map(({ namespace }) => namespace);
