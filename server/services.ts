@@ -278,11 +278,12 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     shares: {
       actors: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.actorsUnreadBytes }),
       admins: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes }),
-      // All of them together leave the store to others: they have what two actors may have.
+      // All of them together leave the store to others: they have what two actors may have, and half of the connections.
       anonymous: makeCrowdShares(
-        makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.anonymousUnreadBytes }),
-        makeShares({ concurrency: 2 * concurrency.perActor, totalBytes: SHARE_LIMITS.anonymousUnreadBytes }),
+        makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
+        makeShares({ concurrency: Math.min(2 * concurrency.perActor, halfOfReaders(db)), totalBytes: Infinity }),
       ),
+      readers: makeStrangers(SHARE_LIMITS.anonymousUnreadBytes),
       strangers: makeStrangers(),
     },
     streams,
@@ -347,6 +348,11 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       stopped();
     },
   };
+}
+
+function halfOfReaders(db: Database): number {
+  const { max = Infinity } = db.pools().find(({ name }) => name === 'read') ?? {};
+  return Math.max(1, Math.floor(max / 2));
 }
 
 /** An actor that has all its places, or a process that has given all of its own, is refused at once. */

@@ -16,6 +16,8 @@ export class Connection implements Peer {
   reader: ((problem: ApiProblem) => void) | null = null;
   /** Requests that have arrived but wait for the answers to earlier ones. */
   waiting = 0;
+  /** Characters of their heads. */
+  waitingCharacters = 0;
   /** The last of these; null if there is none. */
   newest: { readonly complete: boolean } | null = null;
   readonly #socket: Socket;
@@ -129,7 +131,7 @@ export class Connection implements Peer {
 export type CutReason =
   /** Its client does not read its answer, or reads it too slowly. */
   | 'slow'
-  /** It sent too many requests without waiting for answers. */
+  /** It sent too many requests, or too large ones, without waiting for answers. */
   | 'pipelined'
   /** Another connection needs its place: of the same address, or of all. */
   | 'address'

@@ -32,7 +32,11 @@ export interface Services {
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
   readonly clientAddress: ClientAddress;
-  readonly shares: Readonly<Record<'actors' | 'admins' | 'anonymous', Shares>> & { readonly strangers: Strangers };
+  readonly shares: Readonly<Record<'actors' | 'admins' | 'anonymous', Shares>> & {
+    readonly strangers: Strangers;
+    /** Who reads without a credential, in addition to `anonymous`. */
+    readonly readers: Strangers;
+  };
   /** Places for streams, which an actor takes in addition to its turns. */
   readonly streams: Readonly<Record<'actors' | 'anonymous', Pick<Shares, 'enter'>>>;
   readonly clock: Clock;

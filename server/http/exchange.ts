@@ -208,7 +208,7 @@ function toAuthzenRefusal(exchange: Exchange, problem: ApiProblem, currentDigest
   return whole(exchange, currentDigest, {
     status: problem.status === 413 || problem.status === 415 ? 400 : problem.status,
     type: 'application/json',
-    text: JSON.stringify([`${problem.code}: ${problem.title}`, ...places].join('; ')),
+    text: maskCredentials(JSON.stringify([`${problem.code}: ${problem.title}`, ...places].join('; '))),
     own: problemHeaders(problem),
     snapshot,
   });

@@ -276,19 +276,27 @@ function inTurn(request: GatewayRequest, response: GatewayResponse, begin: () =>
   const { socket } = request;
   const connection = connectionOf(socket);
   connection.newest = request;
+  const characters = charactersOf(request);
   connection.waiting += 1;
-  if (connection.waiting > HTTP_LIMITS.pipelined) {
+  connection.waitingCharacters += characters;
+  const { pipelined, pipelinedCharacters } = HTTP_LIMITS;
+  if (connection.waiting > pipelined || connection.waitingCharacters > pipelinedCharacters) {
     connection.cut('pipelined');
     return;
   }
   response.once('socket', () => {
     connection.waiting -= 1;
+    connection.waitingCharacters -= characters;
     if (connection.waiting === 0) connection.newest = null;
     // Node goes on with the response after this event.
     process.nextTick(() => {
       if (!socket.destroyed) begin();
     });
   });
+}
+
+function charactersOf({ url = '', rawHeaders }: GatewayRequest): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }
 
 /** Closes clients that never sent a request by itself, because Node takes them for busy ones. */

@@ -53,12 +53,17 @@ interface Listed {
 export interface Paged {
   readonly at: Instant;
   readonly offset: number;
+  readonly size: number;
   readonly facts: { readonly at: string; readonly snapshot: string };
-  readonly take: <Item>(all: readonly Item[]) => {
-    readonly items: readonly Item[];
-    readonly count: number;
-    readonly page: { readonly size: number; readonly next: string | null };
-  };
+  readonly take: <Item>(all: readonly Item[]) => Taken<Item>;
+  /** The same if it is cut out already, of a list of so many. */
+  readonly taken: <Item>(items: readonly Item[], count: number) => Taken<Item>;
+}
+
+interface Taken<Item> {
+  readonly items: readonly Item[];
+  readonly count: number;
+  readonly page: { readonly size: number; readonly next: string | null };
 }
 
 /** Throws `query.cursor` for a token of another list, or of this one under another policy. */
@@ -69,15 +74,18 @@ export function startOf(tokens: PageTokens, { actor, at: now, pin }: ActorCall, 
   const start = after === null ? { at: now, offset: 0 } : tokens.open(after, binding, now);
   if (start === null) throw new ApiProblem('query.cursor', { errors: [CURSOR] });
   const { at, offset } = start;
+  const end = offset + size;
+  const taken: Paged['taken'] = (items, count) => {
+    const next = size > 0 && end < count ? tokens.seal(binding, { at, offset: end }) : null;
+    return { items, count, page: { size, next } };
+  };
   return {
     at,
     offset,
+    size,
     facts: { at: formatInstant(at), snapshot },
-    take: (all) => {
-      const end = offset + size;
-      const next = size > 0 && end < all.length ? tokens.seal(binding, { at, offset: end }) : null;
-      return { items: all.slice(offset, end), count: all.length, page: { size, next } };
-    },
+    take: (all) => taken(all.slice(offset, end), all.length),
+    taken,
   };
 }
 

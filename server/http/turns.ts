@@ -35,8 +35,18 @@ export function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
 export function finish(door: Door, exchange: Exchange, { status, headers, text, bytes, pour }: Reply): Outgoing {
   const { peer } = exchange.incoming;
   const [shares, name] = shareOf(door, exchange) ?? [null, ''];
-  const hold = (size: number): (() => void) =>
-    shares === null ? door.services.shares.strangers.hold(peer, size) : shares.hold(name, size);
+  const { strangers, readers } = door.services.shares;
+  const hold = (size: number): (() => void) => {
+    if (shares === null) return strangers.hold(peer, size);
+    const take = shares.hold(name, size);
+    if (exchange.actor?.kind !== 'anonymous') return take;
+    // Of those who are strangers to each other, the slowest give way.
+    const takeAll = readers.hold(peer, size);
+    return () => {
+      takeAll();
+      take();
+    };
+  };
   const taken = hold(bytes);
   exchange.leave?.();
   // A stranger who was refused has to connect again, so that refusals do not keep connections.

@@ -47,6 +47,8 @@ export const HTTP_LIMITS = Object.freeze({
   idleSocketTimeout: 75_000,
   /** Requests of one connection that may wait for the answers to earlier ones. With one more the connection ends. */
   pipelined: 256,
+  /** Characters of the heads of those. */
+  pipelinedCharacters: 256 * 1024,
   /** How often unread answers are checked. */
   writeTimeout: 10_000,
   /** Bytes a second that a client must take of its answer between two checks, unless it takes all the rest. */

@@ -93,6 +93,8 @@ export const TEMPLATE_LIMITS = Object.freeze({
     schemaCharacters: 8 * 1024,
     schemaParts: 100,
     patternParts: 500,
+    /** Classes of Unicode (`\p{L}`) in patterns. */
+    patternClasses: 50,
     checks: 100_000,
     time: 10,
     requestTime: 20,

@@ -57,6 +57,18 @@ function endOfAtom(pattern: string, at: number): number {
   return pattern.length;
 }
 
+const CLASS = /\\[pP]/g;
+
+/** How many classes of Unicode it names. Each has hundreds of ranges, and takes as long to compile as many parts. */
+export function countClasses(pattern: string): number {
+  return pattern.match(CLASS)?.length ?? 0;
+}
+
+/** Whether it takes letters of either case for the same: RE2 then looks at every character of each range. */
+export function isFolded(pattern: string): boolean {
+  return /\(\?[a-z]*i/i.test(pattern);
+}
+
 function match(expression: RegExp, text: string, at: number): RegExpExecArray | null {
   expression.lastIndex = at;
   return expression.exec(text);

@@ -19,7 +19,10 @@ export class TooSlow extends Error {
   override readonly name = 'TooSlow';
 }
 
-/** `cache` is the number of bytes that the pattern may keep of what RE2 builds from texts. */
+/**
+ * `cache` is the number of bytes that the pattern may keep of what RE2 builds from texts, `time` the milliseconds that are
+ * left for looking.
+ */
 export function compilePattern(
   pattern: string,
   { cache, time }: { readonly cache: number; readonly time: () => number },

@@ -8,6 +8,7 @@ import { pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { formatOf } from './formats.js';
 import { compilePattern, type Pattern, PatternError, patternFault, TooSlow } from './pattern.js';
+import { countClasses, isFolded, patternSize } from './pattern-size.js';
 import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';
@@ -36,7 +37,12 @@ export function isSmall(schema: object): boolean {
   const { small } = TEMPLATE_LIMITS;
   if (JSON.stringify(schema).length > small.schemaCharacters) return false;
   const size = sizeOf(schema);
-  return !size.ok || (size.parts <= small.schemaParts && size.patternParts <= small.patternParts);
+  // Those of a schema that is refused are compiled as well, so that all of its faults are told.
+  const patterns = size.patternsAt.map(({ pattern }) => pattern);
+  const sum = (of: (pattern: string) => number): number => patterns.reduce((all, one) => all + of(one), 0);
+  if (patterns.some(isFolded) || sum(countClasses) > small.patternClasses || sum(patternSize) > small.patternParts)
+    return false;
+  return !size.ok || size.parts <= small.schemaParts;
 }
 
 /** Reads a schema, or says what is wrong with it. Total: every object gets an answer. */
@@ -72,17 +78,19 @@ interface Sizes extends SchemaSize {
 
 function compile(schema: object, sizes: Sizes): Template {
   const { small, patternCache, heldBytes } = TEMPLATE_LIMITS;
-  let time = Infinity;
+  /** On the monotonic clock. */
+  let until = Infinity;
   const patterns = new Map<string, Pattern>();
   const pattern = (text: string): Pattern => {
     const cache = patternCache / sizes.patterns;
-    const found = patterns.get(text) ?? compilePattern(text, { cache, time: () => time });
+    const found = patterns.get(text) ?? compilePattern(text, { cache, time: () => until - performance.now() });
     patterns.set(text, found);
     return found;
   };
   const check = makeCheck(schema, sizes, pattern);
   const checkIn = (most: number, value: unknown, work: number): readonly ShapeFault[] | null => {
-    time = most;
+    // For all texts of the value together.
+    until = performance.now() + most;
     try {
       return check(value, work);
     } catch (error) {

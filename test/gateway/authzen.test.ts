@@ -103,6 +103,11 @@ describe('discovery', () => {
 });
 
 describe('an evaluation', () => {
+  it('that is refused repeats no credential', async () => {
+    const { status, body } = await say(ONE, `{"${key}":1,"${key}":2}`);
+    expect([status, body]).toEqual([400, expect.stringContaining('/[credential]')]);
+  });
+
   it.each([
     ['what a grant gives', asked('ada', '/labs/x'), YES],
     ['what none gives', asked('bob', '/labs'), NO],

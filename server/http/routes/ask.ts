@@ -83,7 +83,9 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       });
       const withEdits = asker.namespaceRestrictions === null && carriesAll(asker.credentialScopes);
       const asked = { requests, withEdits };
-      const proved = [...(requests.length === 0 ? [] : await prover.explain(policy.digest, asked, gone))];
+      const proved = [
+        ...(requests.length === 0 ? [] : await prover.explain(policy.digest, asked, { actor: asker, gone })),
+      ];
       told(answers.map((one) => toldDecision('explain', { ...one, policy }, one.decision)));
       const results = answers.map(({ decision, isOutside }) => (isOutside ? refusal(decision) : proved.shift()));
       return { snapshot: policy.digest, at: formatInstant(at), results };
@@ -106,12 +108,14 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
         : mayAskOf(call.actor, scope)
           ? null
           : ('credential_scope' as const);
-      const found =
-        step === null ? await prover.whoCan(policy.digest, { scope, namespace, at: paged.at }, call.gone) : [];
+      const { at, offset, size } = paged;
+      const asked = { scope, namespace, at, provider: null, offset, size };
+      const { count, holders } =
+        step === null ? await prover.whoCan(policy.digest, asked, call) : { count: 0, holders: [] };
       const decision = step === null ? {} : { decision: { decision: 'deny', step } as const };
       const access = askedOf({ kind: 'access', scope, context: namespace, target: namespace });
-      call.told([{ operation: 'who-can', access, items: found.length, ...decision }]);
-      const { items, ...rest } = paged.take(found);
+      call.told([{ operation: 'who-can', access, items: count, ...decision }]);
+      const { items, ...rest } = paged.taken(holders, count);
       return { scope, namespace, ...paged.facts, identities: items, ...rest };
     },
   });
@@ -129,7 +133,7 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       const name = formatIdentity(identity);
       const { policy } = call.pin();
       const paged = startOf(tokens, call, { page, asked: ['what-can', name] });
-      const held = await prover.whatCan(policy.digest, { identity, at: paged.at }, call.gone);
+      const held = await prover.whatCan(policy.digest, { identity, at: paged.at }, call);
       const found = held.flatMap((region) => {
         const scopes = region.scopes.filter((scope) => mayAskOf(call.actor, scope));
         return scopes.length === 0 ? [] : partsWithin(call.actor, { ...region, scopes });

@@ -58,12 +58,11 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const access = askedOf(request);
     if (own.decision === 'deny')
       return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
-    const holders = await prover.whoCan(policy.digest, { scope, namespace: target, at: start.at }, call.gone);
-    const found = holders.flatMap(({ identity }) => {
-      const colon = identity.indexOf(':');
-      return identity.slice(0, colon) === provider ? [{ type, id: identity.slice(colon + 1) }] : [];
-    });
-    return start.answer(found, { operation: 'who-can', access, items: found.length, ...words.told, ...named });
+    const { at, offset, limit: size } = start;
+    const asked = { scope, namespace: target, at, provider, offset, size };
+    const { count, holders } = await prover.whoCan(policy.digest, asked, call);
+    const found = holders.map(({ identity }) => ({ type, id: identity.slice(provider.length + 1) }));
+    return start.part(found, count, { operation: 'who-can', access, items: count, ...words.told, ...named });
   });
   const actions = authzenRoute('/access/v1/search/action', 'searchActions', async (call, body) => {
     const { policy } = call.pin();
@@ -169,7 +168,7 @@ async function placesOf(
     );
     return { roots: [], nodes };
   }
-  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at }, call.gone);
+  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at }, call);
   const held = regions.filter(({ scopes }) => scopes.includes(scope));
   // A subtree without a part is one with it: that part is a region of its own, with other scopes besides.
   const deep = held.filter(({ extent }) => extent !== 'exact').map(({ namespace }) => namespace);
@@ -217,11 +216,15 @@ async function listRecords(
 
 interface Start {
   readonly at: ActorCall['at'];
+  /** Where the page begins in a computed list. */
+  readonly offset: number;
   readonly limit: number;
   readonly binding: string;
   /** The cursor of the store, where the list is one of the store. */
   readonly token: string | null;
   readonly answer: (found: readonly object[], told: ReportedAnswer) => object;
+  /** The same if the page is cut out already, of a list of so many. */
+  readonly part: (results: readonly object[], total: number, told: ReportedAnswer) => object;
   readonly empty: (told: ReportedAnswer) => object;
 }
 
@@ -242,14 +245,23 @@ function startOf(tokens: PageTokens, call: ActorCall, { page, asked, words, isSe
   const open = page.token === null || isSealed ? { at: call.at, offset: 0 } : tokens.open(rest, binding, call.at);
   if (open === null || limit < 1) throw restart();
   const { at, offset } = open;
-  const answer = (found: readonly object[], told: ReportedAnswer): object => {
+  const end = offset + limit;
+  const part: Start['part'] = (results, total, told) => {
     call.told([told]);
-    const end = offset + limit;
-    const results = found.slice(offset, end);
-    const next = end < found.length ? `${String(limit)}.${tokens.seal(binding, { at, offset: end })}` : '';
-    return answerOf(results, { next_token: next, count: results.length, total: found.length });
+    const next = end < total ? `${String(limit)}.${tokens.seal(binding, { at, offset: end })}` : '';
+    return answerOf(results, { next_token: next, count: results.length, total });
   };
-  return { at, limit, binding, token: rest === '' ? null : rest, answer, empty: (told) => answer([], told) };
+  const answer: Start['answer'] = (found, told) => part(found.slice(offset, end), found.length, told);
+  return {
+    at,
+    offset,
+    limit,
+    binding,
+    part,
+    token: rest === '' ? null : rest,
+    answer,
+    empty: (told) => answer([], told),
+  };
 }
 
 function restart(): ApiProblem {

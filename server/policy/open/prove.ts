@@ -3,6 +3,7 @@
 import {
   explain,
   type ExplainRequest,
+  type Holder,
   proveEdits,
   whatCan,
   whoCan,
@@ -20,6 +21,17 @@ export interface ExplainAsked {
 
 export interface WhoCanAsked extends WhoCanRequest {
   readonly kind: 'who-can';
+  /** Whose identities are listed; null for those of all providers. */
+  readonly provider: string | null;
+  /** The part of the list that is wanted. */
+  readonly offset: number;
+  readonly size: number;
+}
+
+export interface HoldersPage {
+  /** Of the whole list. */
+  readonly count: number;
+  readonly holders: readonly Holder[];
 }
 
 export interface WhatCanAsked {
@@ -38,10 +50,17 @@ export function prove(policy: Policy, question: ProofQuestion, isStopped: () => 
         isStopped() ? [] : [explainOne(policy, request, question.withEdits)],
       );
     case 'who-can':
-      return whoCan(policy, question);
+      return [holdersPage(policy, question)];
     case 'what-can':
       return whatCan(policy, { identities: [question.identity], at: question.at });
   }
+}
+
+/** Cut here: while a long list is handed over to the other thread, that one does nothing else. */
+function holdersPage(policy: Policy, { provider, offset, size, ...asked }: WhoCanAsked): HoldersPage {
+  const all = whoCan(policy, asked);
+  const own = provider === null ? all : all.filter(({ identity }) => identity.startsWith(`${provider}:`));
+  return { count: own.length, holders: own.slice(offset, offset + size) };
 }
 
 function explainOne(policy: Policy, request: ExplainRequest, withEdits: boolean): object {

@@ -3,13 +3,13 @@
 // keeps others waiting for long. Whoever asked and has left, or has waited too long, is let go at once; the thread stays
 // for the others, because it would have to load the snapshot again.
 import type { Worker } from 'node:worker_threads';
-import type { HeldRegion, Holder } from '../../../engine/compiler.js';
+import type { HeldRegion } from '../../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { oneAtATime } from '../../lib/one-at-a-time.js';
 import { startThread } from '../../lib/start-thread.js';
 import { inTime, untilAborted } from '../../lib/until-aborted.js';
 import { ApiProblem } from '../../problem.js';
-import type { ExplainAsked, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
+import type { ExplainAsked, HoldersPage, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
 
 export type ToProver =
@@ -24,18 +24,28 @@ export type ToProver =
  */
 export interface Prover {
   readonly explain: Ask<ExplainAsked, object>;
-  readonly whoCan: Ask<WhoCanAsked, Holder>;
+  readonly whoCan: (...asked: Parameters<Ask<WhoCanAsked, never>>) => Promise<HoldersPage>;
   readonly whatCan: Ask<WhatCanAsked, HeldRegion>;
   readonly close: () => void;
 }
 
-type Ask<Asked, Item> = (snapshot: string, asked: Omit<Asked, 'kind'>, gone: AbortSignal) => Promise<readonly Item[]>;
+type Ask<Asked, Item> = (snapshot: string, asked: Omit<Asked, 'kind'>, by: AskedBy) => Promise<readonly Item[]>;
+
+interface AskedBy {
+  readonly actor: { readonly id: string };
+  readonly gone: AbortSignal;
+}
 
 interface Thread {
   readonly snapshot: string;
   readonly worker: Worker;
   /** The thread answers each kind of message with the one type that its caller names (prove.ts). */
   readonly exchange: <Answer>(message: ToProver, time: number) => Promise<Answer>;
+}
+
+interface OwnLine {
+  readonly inTurn: ReturnType<typeof oneAtATime>;
+  present: number;
 }
 
 export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover {
@@ -74,12 +84,29 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
       throw error instanceof ApiProblem ? error : unavailable('the thread or the store failed', error);
     }
   };
-  const inTurn = oneAtATime(POLICY_LIMITS.proofsWaiting, () => new ApiProblem('overloaded', { retryAfter: 1 }));
-  const ask = <Item>(snapshot: string, question: ProofQuestion, gone: AbortSignal): Promise<readonly Item[]> =>
+  const full = (): ApiProblem => new ApiProblem('overloaded', { retryAfter: 1 });
+  const [inTurn, own] = [oneAtATime(Infinity, full), new Map<string, OwnLine>()];
+  let present = 0;
+  /** Each asker has one place in the line, so nobody waits for more than one question of another. */
+  const inLine = async <Done>(asker: string, done: () => Promise<Done>, signal: AbortSignal): Promise<Done> => {
+    if (present >= POLICY_LIMITS.proofsWaiting) throw full();
+    const line = own.get(asker) ?? { inTurn: oneAtATime(Infinity, full), present: 0 };
+    own.set(asker, line);
+    present += 1;
+    line.present += 1;
+    try {
+      return await line.inTurn(() => inTurn(done, signal), signal);
+    } finally {
+      present -= 1;
+      line.present -= 1;
+      if (line.present === 0) own.delete(asker);
+    }
+  };
+  const ask = <Item>(snapshot: string, question: ProofQuestion, { actor, gone }: AskedBy): Promise<readonly Item[]> =>
     inTime(
       (signal) =>
         untilAborted(
-          inTurn(() => work<Item>(snapshot, question, signal), signal),
+          inLine(actor.id, () => work<Item>(snapshot, question, signal), signal),
           signal,
         ),
       {
@@ -89,9 +116,13 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
       },
     );
   return {
-    explain: (snapshot, asked, gone) => ask(snapshot, { kind: 'explain', ...asked }, gone),
-    whoCan: (snapshot, asked, gone) => ask(snapshot, { kind: 'who-can', ...asked }, gone),
-    whatCan: (snapshot, asked, gone) => ask(snapshot, { kind: 'what-can', ...asked }, gone),
+    explain: (snapshot, asked, by) => ask(snapshot, { kind: 'explain', ...asked }, by),
+    whoCan: async (snapshot, asked, by) => {
+      const [page] = await ask<HoldersPage>(snapshot, { kind: 'who-can', ...asked }, by);
+      if (page === undefined) throw unavailable('nobody waits for the answer any more');
+      return page;
+    },
+    whatCan: (snapshot, asked, by) => ask(snapshot, { kind: 'what-can', ...asked }, by),
     close: end,
   };
 }

@@ -179,6 +179,18 @@ describe('requests one after the other on a connection', () => {
     expect(one.isOpen()).toBe(false);
   });
 
+  it('of which too large ones wait end the connection, also behind an answer that does not end', async () => {
+    const one = await from('127.0.0.1', open.port);
+    const stream = whoami(key).replace('whoami', 'changes').replace('Host', 'Accept: text/event-stream\r\nHost');
+    expect(await ask(one, stream)).toContain('HTTP/1.1 200');
+    const large = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Filler: ${'x'.repeat(15_000)}\r\n\r\n`;
+    one.socket.write(large.repeat(10));
+    await sleep(200);
+    expect(one.isOpen()).toBe(true);
+    one.socket.write(large.repeat(10));
+    await until(() => !one.isOpen());
+  });
+
   it('hold one answer, however many are asked for: the memory of strangers is bounded', async () => {
     const before = process.memoryUsage().rss;
     const those = [];

@@ -22,7 +22,9 @@ const { bytes, policy } = snapshotOf(
   ]),
 );
 const AT = instantOf(Date.now());
-const ASKED = { scope: 'resource:read', namespace: pathOf('/labs/x1'), at: AT } as const;
+const [ADA, BOB] = [{ id: 'ada' }, { id: 'bob' }];
+const SCOPE = 'resource:read' as const;
+const ASKED = { scope: SCOPE, namespace: pathOf('/labs/x1'), at: AT, provider: null, offset: 0, size: 50 };
 
 let dataDir: string;
 let db: Database;
@@ -100,8 +102,8 @@ test('a question that waits too long is refused for now, before its connection w
   const prover = makeProver({ find: () => isFree, read: () => Promise.resolve(null) });
   const gone = new AbortController().signal;
   const refused = { code: 'proof.unavailable', status: 503, detail: { retryAfter: 1 } };
-  const first = expect(prover.whoCan(policy.digest, ASKED, gone)).rejects.toMatchObject(refused);
-  const second = expect(prover.whoCan(policy.digest, ASKED, gone)).rejects.toMatchObject(refused);
+  const first = expect(prover.whoCan(policy.digest, ASKED, { actor: ADA, gone })).rejects.toMatchObject(refused);
+  const second = expect(prover.whoCan(policy.digest, ASKED, { actor: ADA, gone })).rejects.toMatchObject(refused);
   mock.timers.tick(POLICY_LIMITS.proofPatience);
   await Promise.all([first, second]);
   found();
@@ -118,13 +120,39 @@ test('who gives up is let go at once, and the next question has its turn', async
   const prover = makeProver({ find: (digest) => isFree.then(() => stored.find(digest)), read: stored.read });
   const staying = new AbortController().signal;
   const leaving = new AbortController();
-  const first = prover.whoCan(policy.digest, ASKED, leaving.signal);
-  const second = prover.whoCan(policy.digest, ASKED, leaving.signal);
-  const third = prover.whoCan(policy.digest, ASKED, staying);
+  const first = prover.whoCan(policy.digest, ASKED, { actor: ADA, gone: leaving.signal });
+  const second = prover.whoCan(policy.digest, ASKED, { actor: ADA, gone: leaving.signal });
+  const third = prover.whoCan(policy.digest, ASKED, { actor: ADA, gone: staying });
   const left = [expect(first).rejects.toThrow('gone'), expect(second).rejects.toThrow('gone')];
   leaving.abort(new Error('gone'));
   await Promise.all(left);
   found();
-  expect(await third).toHaveLength(1);
+  expect(await third).toMatchObject({ count: 1 });
+  prover.close();
+});
+
+test('of a list of holders, the thread gives the part that is asked for, and how many there are', async () => {
+  const prover = makeProver(storedSnapshots(db));
+  const { signal } = new AbortController();
+  const ask = (asked: Partial<Parameters<typeof prover.whoCan>[1]>): Promise<unknown> =>
+    prover.whoCan(policy.digest, { ...ASKED, ...asked }, { actor: ADA, gone: signal });
+  const holders = [expect.objectContaining({ identity: 'orcid:s1' })];
+  expect(await ask({})).toEqual({ count: 1, holders });
+  expect(await ask({ provider: 'orcid' })).toEqual({ count: 1, holders });
+  expect(await ask({ offset: 1 })).toEqual({ count: 1, holders: [] });
+  expect(await ask({ provider: 'orci' })).toEqual({ count: 0, holders: [] });
+  prover.close();
+});
+
+test('who asks much at once keeps another waiting for no more than one question', async () => {
+  const prover = makeProver(storedSnapshots(db));
+  const { signal: gone } = new AbortController();
+  const order: string[] = [];
+  const ask = async (actor: typeof ADA): Promise<void> => {
+    await prover.whoCan(policy.digest, ASKED, { actor, gone });
+    order.push(actor.id);
+  };
+  await Promise.all([...Array.from({ length: 3 }, () => ask(ADA)), ask(BOB)]);
+  expect(order).toEqual(['ada', 'bob', 'ada', 'ada']);
   prover.close();
 });

@@ -40,6 +40,30 @@ it.each<[string, object, unknown]>([
   one.assertSettled();
 });
 
+it('puts off many texts for a pattern, although each of them is soon looked at', () => {
+  const one = judging('ada');
+  const schema = one.schemaFrom({ properties: { p: { items: { not: { pattern: 'a[ab]{250}[cd]' } } } } });
+  let state = 1;
+  const letter = (): string => ((state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) >>> 31 === 0 ? 'a' : 'b');
+  const texts = Array.from({ length: 700 }, () => Array.from({ length: 220 }, letter).join(''));
+  // The first pattern of a process takes longer than others.
+  one.judge(schema, { value: { p: texts.slice(0, 1) } });
+  one.assertSettled();
+  const other = judging('ada');
+  other.judge(schema, { value: { p: texts } });
+  expect(() => {
+    other.assertSettled();
+  }).toThrow(PutOff);
+});
+
+it.each<[string, object]>([
+  ['many classes of Unicode', { items: { pattern: `[${'\\p{L}'.repeat(1_000)}]` } }],
+  ['ranges whose letters are of either case', { items: { pattern: `(?i)${'[A-\\x{1e942}]'.repeat(12)}` } }],
+  ['large patterns and a fault', { $ref: '#/nowhere', pattern: 'a{900}'.repeat(10) }],
+])('compiles no schema between other requests that has %s', (_, schema) => {
+  expect(isSmall(schema)).toBe(false);
+});
+
 it('puts off the schema itself', async () => {
   const one = judging('ada');
   const schema = one.schemaFrom({ ...large, items: { pattern: '(?=x)' } });
