@@ -335,7 +335,8 @@ describe('Kubernetes', () => {
       livenessProbe,
     ]);
     expect(probes.map((probe) => probe?.httpGet)).toEqual([
-      { path: '/readyz', port: 'admin' },
+      // One that waits for its store is not ready, and must not be ended for that.
+      { path: '/livez', port: 'admin' },
       { path: '/readyz', port: 'admin' },
       { path: '/livez', port: 'admin' },
     ]);
