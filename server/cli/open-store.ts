@@ -174,12 +174,17 @@ export async function storeFailure(error: unknown, next: string | null = null): 
   const { toStoreError } = await import('../db/failures.js');
   const failure = toStoreError(error);
   if (failure === null) return error;
-  const status = STATUSES.get(failure.code) ?? EXIT.precondition;
+  const status = statusOfStore(failure.code);
   // A failure with help of its own happened at the start.
   const after = next ?? (failure === error ? null : 'run the command again');
   const isToRepeat = status === EXIT.precondition || status === EXIT.away;
   const help = after === null || !isToRepeat ? failure.help : `${failure.help}; then ${after}`;
   return new CliFailure(status, failure.code, failure.message, { help, cause: error });
+}
+
+/** How a command ends that failed with this code, of the store or of what a store is needed for. */
+export function statusOfStore(code: string): ExitStatus {
+  return STATUSES.get(code) ?? EXIT.precondition;
 }
 
 /** What mends itself, so that a supervisor may try again. */

@@ -37,7 +37,7 @@ import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
 import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
-import { awaitStore, openStore } from './open-store.js';
+import { awaitStore, openStore, statusOfStore } from './open-store.js';
 import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
@@ -237,8 +237,10 @@ function lostLog(): CliFailure {
 /** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
-  const { code, message } = error;
-  return new CliFailure(EXIT.precondition, String(code), `the workers cannot be started: ${message}`, { cause: error });
+  const { message } = error;
+  const code = String(error.code);
+  const status = code === 'serve.listen' ? EXIT.away : statusOfStore(code);
+  return new CliFailure(status, code, `the workers cannot be started: ${message}`, { cause: error });
 }
 
 /** Says on stdout that the gateway answers. Scripts wait for it. */
