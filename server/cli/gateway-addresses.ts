@@ -16,7 +16,7 @@ import { isLoopbackName } from '../http/host-guard.js';
 import type { Logger } from '../lib/ports.js';
 import { systemCodeOf } from '../lib/small-file.js';
 import { makeFolder } from '../lib/whole-file.js';
-import { CliFailure, EXIT } from './exit.js';
+import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 
 /** Null if the API uses clear text. */
 export async function openTls(
@@ -130,13 +130,16 @@ function addressFailure(flag: AddressFlag, { host, port }: Address): (error: unk
     const reason = LISTEN_FAULTS.get(systemCodeOf(error));
     if (reason === undefined) throw error;
     const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
-    throw new CliFailure(
-      systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition,
-      'serve.listen',
-      `cannot listen on \`${where}\`: ${reason}`,
-      { help: HELP[flag], cause: error },
-    );
+    throw new CliFailure(statusOf(error), 'serve.listen', `cannot listen on \`${where}\`: ${reason}`, {
+      help: HELP[flag],
+      cause: error,
+    });
   };
+}
+
+/** Whoever has the address may be about to end. */
+function statusOf(error: unknown): ExitStatus {
+  return systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition;
 }
 
 const HELP: Readonly<Record<AddressFlag, string>> = {
@@ -168,7 +171,7 @@ export async function takeAdminSocket(log: Warnings, config: Config): Promise<Ad
     const message = `cannot listen on the socket \`${path}\`: ${reason}`;
     const help = 'choose another path with --admin-socket, or `none`';
     if (config.adminSocket !== null) {
-      throw new CliFailure(EXIT.precondition, 'serve.admin_socket', message, { help, cause: error });
+      throw new CliFailure(statusOf(error), 'serve.admin_socket', message, { help, cause: error });
     }
     log.warn({}, `${message}; the gateway continues without it: ${help}`);
     return null;

@@ -107,6 +107,19 @@ describe('serve', () => {
     taken.close();
   });
 
+  it('ends with a status for which it is started again where its admin socket is taken, or its source is away', async () => {
+    const path = join(await makeFolder(), 'admin.sock');
+    const taken = createServer().listen(path);
+    await once(taken, 'listening');
+    const quiet = ['--listen', '127.0.0.1:0', '--admin-listen', 'none', '--admin-socket'];
+    const ran = await spawnCli(['serve', '--policy', policy, '--data-dir', dataDir, ...quiet, path]);
+    expect(ran).toMatchObject({ status: 10, stdout: '', stderr: expect.stringContaining('another gateway listens') });
+    taken.close();
+    const source = ['--policy-url', 'http://127.0.0.1:1/snapshot.json', '--data-dir', await newDataDir()];
+    const away = await spawnCli(['serve', ...source, ...quiet, 'none']);
+    expect(away).toMatchObject({ status: 10, stdout: '', stderr: expect.stringContaining('cannot be reached') });
+  });
+
   it('warns once that keys travel in clear text where other machines reach it', async () => {
     const served = await serveHere(dataDir, 'serve', '--policy', policy, '--listen', '0.0.0.0:0');
     expect(await served.stop()).toBe(0);
