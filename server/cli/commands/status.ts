@@ -18,7 +18,7 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","lastError","shadow","workers","peers"}',
+    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
   ],
 });
 
