@@ -160,6 +160,13 @@ describe('alerts', () => {
     },
   );
 
+  it('of a check of /readyz say what to do about each', () => {
+    const row = /^\| `BailiwickNotReady` \|.*$/m.exec(page)?.[0] ?? '';
+    const checks = series.get('bailiwick_ready')?.samples.map(({ labels }) => labels[0]?.[1] ?? '') ?? [];
+    expect(checks.length).toBeGreaterThan(4);
+    expect(checks.filter((check) => !row.includes(`\`${check}\`: `))).toEqual([]);
+  });
+
   it('are named once, and no other is explained', () => {
     const names = RULES.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
