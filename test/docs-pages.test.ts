@@ -19,6 +19,7 @@ import { parseDecideLine } from '../server/asking/decide-line.js';
 import { TOPIC_NAMES } from '../server/cli/topics.js';
 import { EXIT_MEANINGS } from '../server/cli/exit.js';
 import { QUERY_LIMITS } from '../server/limits/queries.js';
+import { DATABASE_LIMITS } from '../server/limits/store.js';
 import { PROBLEMS } from '../server/problem.js';
 import { parseQuery } from './support/parse-query.js';
 import { withCommands, withLanguage, withProblems } from './support/made-pages.js';
@@ -31,6 +32,19 @@ const PAGES = readdirSync(fromRoot('docs')).filter((name) => name.endsWith('.md'
 function blocks(text: string, language: string): readonly string[] {
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
 }
+
+test('operating.md counts the connections to the store that a gateway may open', () => {
+  const sources = readdirSync(fromRoot('server'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(fromRoot(`server/${name}`), 'utf8'));
+  const listening = sources.reduce((sum, text) => sum + (text.match(/\bdb\.listen\(/g)?.length ?? 0), 0);
+  const { maxConnections, maxWriters, maxVital } = DATABASE_LIMITS;
+  const all = maxConnections + maxWriters + maxVital + listening;
+  const words = ['none', 'one', 'two', 'three', 'four'];
+  expect(page('operating.md')).toContain(
+    `and ${words[listening] ?? '?'} that listen. With the default settings this is ${String(all)} for each gateway.`,
+  );
+});
 
 test.each(PAGES)('the links of %s lead somewhere', (name) => {
   const text = page(name);

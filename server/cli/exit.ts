@@ -32,7 +32,7 @@ export const EXIT_MEANINGS: ReadonlyMap<ExitStatus, string> = new Map<ExitStatus
   [EXIT.differences, 'differences found'],
   [EXIT.integrity, 'integrity or signature failure'],
   [EXIT.stale, 'stale'],
-  [EXIT.away, 'store or port not available now; try again'],
+  [EXIT.away, 'store, port or source not available now; try again'],
 ]);
 
 const VERDICTS: Readonly<Record<CheckVerdict, ExitStatus>> = Object.freeze({

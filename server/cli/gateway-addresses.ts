@@ -13,27 +13,23 @@ import {
 } from '../compose.js';
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
+import type { Logger } from '../lib/ports.js';
 import { systemCodeOf } from '../lib/small-file.js';
 import { makeFolder } from '../lib/whole-file.js';
-import { CliFailure, EXIT } from './exit.js';
-import { type CliIo, write } from './io.js';
-import { escapeText } from './render/escape.js';
+import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 
 /** Null if the API uses clear text. */
 export async function openTls(
-  io: CliIo,
+  log: Warnings,
   { tls: { certFile, keyFile }, authentication }: Config,
 ): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return null;
   const clientCaFile = authentication.mtls?.caFile ?? null;
   try {
     const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile });
-    if (identity.isKeyExposed()) {
-      await write(io.stderr, `warning: every user of this machine can read \`${escapeText(keyFile)}\`\n`);
-    }
-    if (Date.parse(identity.certificate().validTo) <= Date.now()) {
-      await write(io.stderr, `warning: the certificate in \`${escapeText(certFile)}\` has expired\n`);
-    }
+    if (identity.isKeyExposed()) log.warn({ path: keyFile }, 'every user of this machine can read the private key');
+    const fault = identity.fault();
+    if (fault !== null) log.warn({ path: certFile }, `clients refuse the certificate: it ${fault}`);
     return identity;
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;
@@ -42,6 +38,27 @@ export async function openTls(
       cause: error,
     });
   }
+}
+
+type Warnings = Pick<Logger, 'warn'>;
+
+const OLDEST_SUPPORTED_NODE = 22;
+
+/** About addresses that other machines reach. */
+export function warnOfNetwork(log: Warnings, { listen, adminListen, tls }: Config): void {
+  const served = [listen, ...(adminListen === null ? [] : [adminListen])].filter(({ host }) => !isLoopbackName(host));
+  if (served.length === 0) return;
+  const { node } = process.versions;
+  if (Number.parseInt(node) < OLDEST_SUPPORTED_NODE) {
+    const advice = `serve a network with Node ${String(OLDEST_SUPPORTED_NODE)} or newer`;
+    log.warn({}, `Node ${node} gets no security fixes any more; ${advice}`);
+  }
+  if (tls.certFile !== null) return;
+  for (const { host, port } of served)
+    log.warn(
+      { host, port },
+      'keys travel in clear text to this address: set `tls.certFile` and `tls.keyFile`, put a proxy with TLS in front of it, or listen on 127.0.0.1',
+    );
 }
 
 export interface Addresses {
@@ -113,13 +130,16 @@ function addressFailure(flag: AddressFlag, { host, port }: Address): (error: unk
     const reason = LISTEN_FAULTS.get(systemCodeOf(error));
     if (reason === undefined) throw error;
     const where = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
-    throw new CliFailure(
-      systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition,
-      'serve.listen',
-      `cannot listen on \`${where}\`: ${reason}`,
-      { help: HELP[flag], cause: error },
-    );
+    throw new CliFailure(statusOf(error), 'serve.listen', `cannot listen on \`${where}\`: ${reason}`, {
+      help: HELP[flag],
+      cause: error,
+    });
   };
+}
+
+/** Whoever has the address may be about to end. */
+function statusOf(error: unknown): ExitStatus {
+  return systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition;
 }
 
 const HELP: Readonly<Record<AddressFlag, string>> = {
@@ -139,7 +159,7 @@ const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
  * The Unix socket, once the data folder exists. A gateway can work without it. So if nobody named a socket, a failure
  * is only reported; a socket that was named must work.
  */
-export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminDoors['socket']> {
+export async function takeAdminSocket(log: Warnings, config: Config): Promise<AdminDoors['socket']> {
   const path = adminSocketOf(config);
   if (path === null) return null;
   try {
@@ -151,9 +171,9 @@ export async function takeAdminSocket(io: CliIo, config: Config): Promise<AdminD
     const message = `cannot listen on the socket \`${path}\`: ${reason}`;
     const help = 'choose another path with --admin-socket, or `none`';
     if (config.adminSocket !== null) {
-      throw new CliFailure(EXIT.precondition, 'serve.admin_socket', message, { help, cause: error });
+      throw new CliFailure(statusOf(error), 'serve.admin_socket', message, { help, cause: error });
     }
-    await write(io.stderr, `warning: ${escapeText(message)}; the gateway continues without it. ${help}\n`);
+    log.warn({}, `${message}; the gateway continues without it: ${help}`);
     return null;
   }
 }

@@ -16,6 +16,8 @@ export interface OpenStoreOptions {
   readonly isBulk?: true;
   /** If set, no store is created or brought up to date. */
   readonly asItIs?: true;
+  /** Defaults to a line on stderr. */
+  readonly onWait?: OnWait;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface OpenStoreOptions {
 export async function openStore(
   io: CliIo,
   config: Config,
-  { asItIs, isBulk }: OpenStoreOptions = {},
+  { asItIs, isBulk, onWait = sayWait(io) }: OpenStoreOptions = {},
 ): Promise<Database> {
   const store = storeOf(config);
   if (asItIs === true && store.kind === 'embedded' && !hasStore(store)) throw noStore(store);
@@ -36,7 +38,7 @@ export async function openStore(
   ]);
   const limit = { statementTimeout: store.kind === 'embedded' ? LOAD_LIMITS.statementTime : 0 };
   const limits = { ...config.database, ...(isBulk === true && limit) };
-  const db = await told(openDatabase({ ...store, ...limits, onWait: sayWait(io) }));
+  const db = await told(openDatabase({ ...store, ...limits, onWait }));
   try {
     const pending = await told(pendingMigrations(db));
     if (pending.length > 0 && (db.kind === 'external' || asItIs === true)) throw migrationsPending(pending);
@@ -128,7 +130,7 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
   try {
     for (let since: number | null = null; ; since ??= performance.now()) {
       try {
-        const db = await openStore(io, config);
+        const db = await openStore(io, config, { onWait: sayInLog(log) });
         const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
         if (seconds !== null) log.info({ seconds }, 'the store can be reached');
         return { db, isLate: since !== null };
@@ -155,6 +157,13 @@ export function sayWait(io: CliIo): OnWait {
   return (message) => void write(io.stderr, `${escapeText(message)}\n`);
 }
 
+/** The same as a line of the log of a gateway. */
+export function sayInLog(log: Logger): OnWait {
+  return (message) => {
+    log.warn({}, message);
+  };
+}
+
 /** The promise, with a failure of the store turned into one of the command. */
 async function told<T>(work: Promise<T>): Promise<T> {
   try {
@@ -174,12 +183,17 @@ export async function storeFailure(error: unknown, next: string | null = null): 
   const { toStoreError } = await import('../db/failures.js');
   const failure = toStoreError(error);
   if (failure === null) return error;
-  const status = STATUSES.get(failure.code) ?? EXIT.precondition;
+  const status = statusOfStore(failure.code);
   // A failure with help of its own happened at the start.
   const after = next ?? (failure === error ? null : 'run the command again');
   const isToRepeat = status === EXIT.precondition || status === EXIT.away;
   const help = after === null || !isToRepeat ? failure.help : `${failure.help}; then ${after}`;
   return new CliFailure(status, failure.code, failure.message, { help, cause: error });
+}
+
+/** How a command ends that failed with this code, of the store or of what a store is needed for. */
+export function statusOfStore(code: string): ExitStatus {
+  return STATUSES.get(code) ?? EXIT.precondition;
 }
 
 /** What mends itself, so that a supervisor may try again. */

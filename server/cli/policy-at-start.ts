@@ -297,6 +297,8 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['policy.tests_failed', EXIT.testsFailed],
   ['policy.guardrail_violated', EXIT.guardrailViolated],
   ['source.forged', EXIT.integrity],
+  ['source.unreachable', EXIT.away],
+  ['source.unsettled', EXIT.away],
 ]);
 const PUBLISHED = /^(?:snapshot|signature|statement)\./;
 

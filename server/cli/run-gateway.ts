@@ -34,10 +34,10 @@ import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
 import { logWarnings } from '../telemetry/log-warnings.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
-import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket } from './gateway-addresses.js';
+import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket, warnOfNetwork } from './gateway-addresses.js';
 import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
-import { awaitStore, openStore } from './open-store.js';
+import { awaitStore, openStore, sayInLog, statusOfStore } from './open-store.js';
 import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
@@ -55,15 +55,16 @@ export interface GatewayRun {
 export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> {
   const { config, found: first } = options;
   const isLocal = first === null;
-  const tls = await openTls(io, config);
-  // From here on a signal causes an orderly end, even while the store is still opening.
-  const termination = onTermination();
   // The process's own standard error is written outside the event loop, so that a slow reader of the log stops no
   // request.
   const log = makeLogger({
     level: config.log.level,
     ...(io.stderr === process.stderr ? {} : { destination: io.stderr }),
   });
+  const tls = await openTls(log, config);
+  if (!isLocal) warnOfNetwork(log, config);
+  // From here on a signal causes an orderly end, even while the store is still opening.
+  const termination = onTermination();
   const stopWarnings = logWarnings(log);
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
@@ -80,7 +81,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
     const opening = isAwaited
       ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
-      : openStore(io, config).then((db) => ({ db, isLate: false }));
+      : openStore(io, config, { onWait: sayInLog(log) }).then((db) => ({ db, isLate: false }));
     const reached = await opening.catch(closeAddresses);
     if (reached === null) {
       log.info({ signal: await termination.requested }, 'shutting down');
@@ -107,7 +108,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       const { rate, concurrency, idempotency } = config.limits;
       opened.audit = await openAudit({ config, db, log, start }).catch(closeAddresses);
       const { trail, keeper } = opened.audit;
-      const socket = isLocal ? null : await takeAdminSocket(io, config).catch(closeAddresses);
+      const socket = isLocal ? null : await takeAdminSocket(log, config).catch(closeAddresses);
       const admin = { tcp: addresses.admin, socket };
       const gatewayOptions = {
         mode,
@@ -237,8 +238,10 @@ function lostLog(): CliFailure {
 /** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
-  const { code, message } = error;
-  return new CliFailure(EXIT.precondition, String(code), `the workers cannot be started: ${message}`, { cause: error });
+  const { message } = error;
+  const code = String(error.code);
+  const status = code === 'serve.listen' ? EXIT.away : statusOfStore(code);
+  return new CliFailure(status, code, `the workers cannot be started: ${message}`, { cause: error });
 }
 
 /** Says on stdout that the gateway answers. Scripts wait for it. */

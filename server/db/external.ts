@@ -214,8 +214,9 @@ function whyRefused(error: unknown, place: string): StoreError {
       cause: error,
     });
   }
-  // A protocol violation at the start is a parameter that a pooler does not pass on.
-  const refused = /^(?:28|3D|42|08P01)/.test(code);
+  // Poolers call everything a protocol violation: a parameter that they do not pass on, a database that they do not have, and
+  // also that they have too many clients or cannot reach the server, which passes.
+  const refused = /^(?:28|3D|42)/.test(code) || (code === '08P01' && /parameter|no such/.test(reason));
   return new StoreError(
     refused ? 'store.refused' : 'store.unreachable',
     `the PostgreSQL at ${place} ${refused ? 'refuses the connection' : 'cannot be reached'}: ${reason}`,

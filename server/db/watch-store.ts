@@ -17,7 +17,9 @@ export interface WatchStoreOptions {
 export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): Poller {
   let lostAt: number | null = null;
   /** Of each replica that the log says is lost: since when, and why. */
-  const lost = new Map<string, { readonly since: number; readonly fault: ReplicaFault }>();
+  const lost = new Map<string, { readonly since: number; readonly fault: WhyUnused }>();
+  /** At how many looks in a row a replica was not fresh, though nothing else was wrong. */
+  const stale = new Map<string, number>();
   const lookAtStore = async (): Promise<void> => {
     const error = await db.ping().then(
       () => null,
@@ -37,8 +39,11 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
       lostAt = null;
     }
   };
-  const lookAtReplica = ({ address: replica, fault }: ReplicaState): void => {
+  const lookAtReplica = ({ address: replica, isUsed, fault: known }: ReplicaState): void => {
     const before = lost.get(replica);
+    const times = isUsed || known !== null ? 0 : (stale.get(replica) ?? 0) + 1;
+    stale.set(replica, times);
+    const fault = times === 0 ? known : times < STALE_LOOKS ? (before?.fault ?? null) : 'stale';
     if (fault === (before?.fault ?? null)) return;
     if (fault !== null) {
       lost.set(replica, { since: before?.since ?? performance.now(), fault });
@@ -54,7 +59,13 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
   });
 }
 
-const REPLICA: Readonly<Record<ReplicaFault, string>> = {
+type WhyUnused = ReplicaFault | 'stale';
+
+/** One that lags for a moment is not worth a line. */
+const STALE_LOOKS = 3;
+
+const REPLICA: Readonly<Record<WhyUnused, string>> = {
+  stale: 'the replica is older than `database.replicaLag`, or its age is unknown',
   away: 'the replica cannot be reached',
   primary_away: 'the primary cannot be reached, so the age of the replica is unknown',
   pooler:

@@ -44,7 +44,7 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
       log.info({ requestId, address, status: problem.status, ...reasonsOf(problem) }, 'request');
     },
     handshakeFailed: (client) => {
-      if (hasRoom(client.address)) log.info({ ...client }, 'the TLS handshake failed');
+      if (requests !== 'none' && hasRoom(client.address)) log.info({ ...client }, 'the TLS handshake failed');
     },
   };
 }

@@ -33,6 +33,8 @@ export interface TlsIdentity {
   readonly certificate: () => X509Certificate;
   /** When the certificate expires. */
   readonly expires: () => Instant;
+  /** Why clients refuse the certificate now, as the end of a sentence; null if they do not for its times. */
+  readonly fault: () => string | null;
   /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
 }
@@ -46,6 +48,7 @@ export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemCl
     context: () => current.context,
     certificate: () => current.certificate,
     expires: () => expiryOf(current),
+    fault: () => faultOfTime(current, now()),
     isKeyExposed: () => current.isKeyExposed,
     onRenewed: (listener) => {
       listeners.push(listener);

@@ -41,7 +41,7 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
   });
   const decisions = counter({
     name: 'bailiwick_decisions_total',
-    help: 'Decisions about others that were reported to clients, by the result, the step at which a denial failed, and the kind of question.',
+    help: 'Decisions about requests, as they were answered, by the result, the step at which a denial failed, and the kind of request.',
     labels: ['result', 'step', 'family', 'action'],
   });
   const decisionTimes = histogram({

@@ -276,7 +276,7 @@ export function publishCertificate({ gauge }: Registry, expires: (() => Instant)
 
 /** Returns what counts the connections that are ended. `facts` is null where there is no listener of the API. */
 export function publishConnections(
-  { gauge, counter }: Registry,
+  { gauge, total }: Registry,
   facts: (() => ConnectionFacts) | null,
 ): (reason: CutReason) => void {
   gauge(
@@ -297,15 +297,23 @@ export function publishConnections(
   gauge({ name: 'bailiwick_http_connections_max', help: 'The limit of connections to the API.' }, () =>
     facts === null ? [] : [[facts().max]],
   );
-  const cut = counter({
-    name: 'bailiwick_http_connections_cut_total',
-    help: 'Connections that were refused or closed: the table was full, their address was at its limit, their client read too slowly or sent too many requests at once.',
-    labels: ['reason'],
-  });
+  const cuts = new Map(CUT_REASONS.map((reason) => [reason, 0]));
+  total(
+    {
+      name: 'bailiwick_http_connections_cut_total',
+      help: 'Connections that were refused or closed: the table was full, their address was at its limit, their client read too slowly or sent too many requests at once.',
+      labels: ['reason'],
+    },
+    () =>
+      [...cuts].flatMap(([reason, count]): MetricValue[] => (facts === null && count === 0 ? [] : [[count, reason]])),
+  );
   return (reason) => {
-    cut.add(reason);
+    cuts.set(reason, (cuts.get(reason) ?? 0) + 1);
   };
 }
+
+/** All that there are: for Prometheus, a count that appears with its first connection has not grown. */
+const CUT_REASONS: readonly CutReason[] = ['slow', 'pipelined', 'address', 'full'];
 
 /** Returns what counts the streams that are open. */
 export function publishChanges({ gauge }: Registry, feed: Pick<Feed, 'state'>): (by: 1 | -1) => void {

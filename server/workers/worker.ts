@@ -27,6 +27,7 @@ import { makeIdSource, systemClock as clock } from '../lib/ports.js';
 import { logWarnings } from '../telemetry/log-warnings.js';
 import { openTracing } from '../telemetry/tracing.js';
 import type { Poller } from '../lib/poller.js';
+import { systemCodeOf } from '../lib/small-file.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 import { makeRateLedger } from './rate-ledger.js';
 import { makeRemoteTrail } from './remote-trail.js';
@@ -49,6 +50,10 @@ async function start({
   process.title = `bailiwick worker ${String(number)}`;
   const log = makeLogger({ fields: { worker: number }, level: config.log.level });
   logWarnings(log);
+  process.on('uncaughtException', (error) => {
+    log.error({ error }, 'an unexpected error ends this worker; this is a bug of bailiwick');
+    void log.flush().finally(() => process.exit(1));
+  });
   const tracing = await openTracing(env, log);
   const ledger = makeRateLedger();
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
@@ -177,13 +182,17 @@ class StartError extends Error {
 
 const NO_POLICY: WorkerFault = { code: 'serve.policy', message: 'the store has no activation' };
 
+/** By somebody who came between the look at the address and now. */
+const TAKEN: WorkerFault = { code: 'serve.listen', message: 'another process uses the port' };
+
 function send(message: ToPrimary): void {
   process.send?.(message, undefined, undefined, () => undefined);
 }
 
 /** Tells the primary why, and ends. */
 function giveUp(error: unknown): void {
-  const known = error instanceof StartError ? error : toStoreError(error);
+  const known =
+    error instanceof StartError ? error : systemCodeOf(error) === 'EADDRINUSE' ? TAKEN : toStoreError(error);
   const fault = {
     code: known?.code ?? 'serve.worker',
     message: known?.message ?? (error instanceof Error ? error.message : 'a worker could not be started'),

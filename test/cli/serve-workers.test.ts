@@ -1,7 +1,9 @@
 // A gateway of several processes, as operators run it: one port, one log, one policy; workers that die are replaced.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call, callAdmin } from '../support/gateway.js';
@@ -302,16 +304,58 @@ it('tries again where the system gives it no process for a worker, and serves by
   expect(await served.ended).toBe(0);
 });
 
-it('does not start where a worker cannot, and says why', async () => {
-  const dies = 'if (process.argv[1].endsWith("/bin/worker.js")) process.exit(7);\n';
-  const [folder, hook] = [await makeFolder(POLICY), await makeFolder({ 'dies.mjs': dies })];
+const IN_WORKER = 'if (process.argv[1].endsWith("/bin/worker.js"))';
+const FAILED = '{ kind: "failed", code: "store.connections", message: "the store has no connection left" }';
+
+it.each([
+  ['needs somebody', `${IN_WORKER} process.exit(7);`, 6, 'a worker ended before it served (exit status 7)'],
+  [
+    'passes by itself',
+    `${IN_WORKER} process.send(${FAILED}, () => process.exit(1));`,
+    10,
+    'the store has no connection left',
+  ],
+  [
+    'is a port that somebody else takes meanwhile',
+    `import cluster from 'node:cluster';
+     import { createServer } from 'node:net';
+     if (cluster.isPrimary) cluster.once('fork', () => createServer().listen(Number(process.env.TAKEN), '127.0.0.1').unref());`,
+    10,
+    'another process uses the port',
+  ],
+])('does not start where a worker cannot, and says why: it %s', async (_, code, status, why) => {
+  const [folder, hook, port] = [await makeFolder(POLICY), await makeFolder({ 'hook.mjs': code }), await freePort()];
   const ran = await spawnCli(
     [
       ...['serve', '--workers', '2', '--policy', folder, '--data-dir', dataDir],
-      ...['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'],
+      ...['--listen', `127.0.0.1:${String(port)}`, '--admin-listen', '127.0.0.1:0'],
     ],
-    { env: { NODE_OPTIONS: `--import=${join(hook, 'dies.mjs')}` } },
+    { env: { NODE_OPTIONS: `--import=${join(hook, 'hook.mjs')}`, TAKEN: String(port) } },
   );
-  expect(ran).toMatchObject({ status: 6, stdout: '' });
-  expect(ran.stderr).toContain('the workers cannot be started: a worker ended before it served (exit status 7)');
+  expect(ran).toMatchObject({ status, stdout: '' });
+  expect(ran.stderr).toContain(`the workers cannot be started: ${why}`);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+it('has what ends a worker as a line of its log, too', async () => {
+  const throws = `${IN_WORKER} process.on("message", ({ kind }) => { if (kind === "series") throw new Error("an error of a test"); });`;
+  const hook = await makeFolder({ 'hook.mjs': throws });
+  const flags = [`--import=${join(hook, 'hook.mjs')}`];
+  const policy = await makeFolder(POLICY);
+  const served = await startServingWith(flags, dataDir, 'serve', '--workers', '2', '--policy', policy);
+  await callAdmin(join(dataDir, 'admin.sock'), { path: '/metrics' });
+  await until(() => said(served, 'a worker has died and will be replaced').length === 2);
+  const lines = served.stderr().trim().split('\n');
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([]);
+  expect(served.stderr()).toContain('"message":"an error of a test"');
+  served.child.disconnect();
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
 });

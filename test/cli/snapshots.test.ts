@@ -71,7 +71,7 @@ it('rolls back with a reason, stays there, and goes further back, never to what 
   expect(await ask('rollback')).toMatchObject([2, {}]);
   expect(await ask('rollback', '--reason', 'too much')).toMatchObject([0, { snapshot: TWO, generation: 4 }]);
   expect(inForce()).toBe(TWO);
-  expect(await publish('three.json')).toEqual(refused('generation 4 took its place since (too much)'));
+  expect(await publish('three.json')).toEqual(refused('activation 4 took its place since (too much)'));
   expect(await ask('rollback', '--reason', 'further')).toMatchObject([0, { snapshot: ONE, generation: 5 }]);
   expect(await ask('rollback', '--reason', 'nothing is left')).toMatchObject([6, {}]);
   expect(await ask('rollback', '--to', THREE ?? '', '--reason', 'on purpose')).toMatchObject([0, { generation: 6 }]);

@@ -190,13 +190,15 @@ describe('compose', () => {
         const [from = ''] = volume.split(':');
         // The snapshot is made by whoever starts it, as the file says.
         if (from.startsWith('.'))
-          expect([from, from === './snapshot.json' || existsSync(fromRoot(`deploy/compose/${from}`))]).toEqual([
-            from,
-            true,
-          ]);
+          expect([from, from === './policy' || existsSync(fromRoot(`deploy/compose/${from}`))]).toEqual([from, true]);
         else expect(Object.keys(file.volumes)).toContain(from);
       }
     }
+  });
+
+  it('mounts the policy as a folder, since a file that is renamed into place does not reach a mounted file', () => {
+    expect(file.services['bailiwick']?.volumes).toContain('./policy:/etc/bailiwick:ro');
+    expect(read('compose/compose.yaml') + read('container/Containerfile')).not.toContain('snapshot.json:/');
   });
 
   test.each(['bailiwick', 'migrate'])('%s has a read-only root, no capability and its secret in a file', (name) => {
@@ -335,7 +337,8 @@ describe('Kubernetes', () => {
       livenessProbe,
     ]);
     expect(probes.map((probe) => probe?.httpGet)).toEqual([
-      { path: '/readyz', port: 'admin' },
+      // One that waits for its store is not ready, and must not be ended for that.
+      { path: '/livez', port: 'admin' },
       { path: '/readyz', port: 'admin' },
       { path: '/livez', port: 'admin' },
     ]);

@@ -10,6 +10,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { noStore } from '../../server/db/no-store.js';
+import { makeRoutes } from '../../server/http/routes.js';
 import type { Series } from '../../server/metrics/series.js';
 import { everySeries } from '../support/every-series.js';
 import { openGateway, type TestGateway } from '../support/gateway.js';
@@ -127,6 +129,24 @@ describe('expressions', () => {
   });
 });
 
+test('what is asked about routes counts every route that clients ask with a credential, and no probe', () => {
+  const unasked = (): never => {
+    throw new Error('nobody asks this route');
+  };
+  const authzen = { baseUrl: 'https://pdp.example.org', vocabulary: null };
+  const routes = makeRoutes({ db: noStore(), cursorKey: new Uint8Array(32), readiness: unasked, authzen });
+  const asked = EXPRESSIONS.flatMap(([where, expr]) =>
+    [...expr.matchAll(/\broute=~"([^"]*)"/g)].map(
+      ([, pattern = '']) => [where, new RegExp(`^(?:${pattern})$`)] as const,
+    ),
+  );
+  expect(asked.length).toBeGreaterThan(8);
+  for (const [where, pattern] of asked) {
+    for (const { path, access } of routes.filter((route) => route.access !== 'public'))
+      expect([where, path, pattern.test(path)]).toEqual([where, path, access !== 'health']);
+  }
+});
+
 describe('alerts', () => {
   const page = readFileSync(fromRoot('docs/operating.md'), 'utf8');
 
@@ -139,6 +159,13 @@ describe('alerts', () => {
       expect(page).toContain(`| \`${alert}\` |`);
     },
   );
+
+  it('of a check of /readyz say what to do about each', () => {
+    const row = /^\| `BailiwickNotReady` \|.*$/m.exec(page)?.[0] ?? '';
+    const checks = series.get('bailiwick_ready')?.samples.map(({ labels }) => labels[0]?.[1] ?? '') ?? [];
+    expect(checks.length).toBeGreaterThan(4);
+    expect(checks.filter((check) => !row.includes(`\`${check}\`: `))).toEqual([]);
+  });
 
   it('are named once, and no other is explained', () => {
     const names = RULES.map(({ alert }) => alert);

@@ -136,7 +136,7 @@ async function intoStore(io: CliIo, options: SettingFlags, { policy, bytes, sign
       case 'in_force':
         return done('unchanged', recorded.generation);
       case 'held': {
-        const message = `the snapshot was published before, and generation ${String(recorded.newest.generation)} took its place since (${recorded.newest.reason})`;
+        const message = `the snapshot was published before, and activation ${String(recorded.newest.generation)} took its place since (${recorded.newest.reason})`;
         const help = `to put it in force again, run \`bailiwick activate ${policy.digest}\` on a gateway`;
         throw new CliFailure(EXIT.precondition, 'snapshot.held', message, { help });
       }

@@ -2,8 +2,7 @@
 // gateway. run-gateway.ts has the order of a start.
 import { configOf, formats } from '../options.js';
 import { CliFailure, EXIT } from '../exit.js';
-import { type CliIo, write } from '../io.js';
-import { escapeText } from '../render/escape.js';
+import type { CliIo } from '../io.js';
 import { ignoreReloads } from '../signals.js';
 import type { Config, SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
@@ -58,27 +57,8 @@ async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
   }
   const { policyAtStart } = await import('../policy-at-start.js');
   const found = await policyAtStart(io, config, options.policy);
-  await warnOfNetwork(io, config);
   const { runGateway } = await import('../run-gateway.js');
   await runGateway(io, { config, found, format: options.format });
-}
-
-const OLDEST_SUPPORTED_NODE = 22;
-
-async function warnOfNetwork(io: CliIo, { listen, adminListen, tls }: Config): Promise<void> {
-  const served = [listen, ...(adminListen === null ? [] : [adminListen])].filter(({ host }) => !isLoopbackName(host));
-  if (served.length === 0) return;
-  const { node } = process.versions;
-  if (Number.parseInt(node) < OLDEST_SUPPORTED_NODE) {
-    const advice = `serve a network with Node ${String(OLDEST_SUPPORTED_NODE)} or newer`;
-    await write(io.stderr, `warning: Node ${node} gets no security fixes any more; ${advice}\n`);
-  }
-  if (tls.certFile !== null) return;
-  const warning =
-    'keys travel in clear text to this address: set `tls.certFile` and `tls.keyFile`, put a proxy with TLS in front of it, or listen on 127.0.0.1';
-  for (const { host, port } of served) {
-    await write(io.stderr, `warning: ${escapeText(host)}:${String(port)}: ${warning}\n`);
-  }
 }
 
 /** Like `serve`, for the unrestricted single user of this machine. */

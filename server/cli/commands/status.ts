@@ -18,7 +18,7 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","lastError","shadow","workers","peers"}',
+    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
   ],
 });
 
@@ -44,7 +44,13 @@ function readyText(body: AnswerMembers): string {
 
 function statementText(statement: AnswerMembers): string {
   if (statement.size === 0) return 'none';
-  return `generation ${textOf(statement.get('generation'))}, expires at ${textOf(statement.get('expiresAt'))}`;
+  return `generation ${textOf(statement.get('generation'))}, ${expiryText(statement.get('expiresAt'))}`;
+}
+
+/** By the clock of this machine. */
+function expiryText(at: unknown): string {
+  const text = textOf(at);
+  return `${Date.parse(text) <= Date.now() ? 'expired' : 'expires'} at ${text}`;
 }
 
 /** Tells the disk of the log from the store, where events wait. */
@@ -60,7 +66,7 @@ function auditText(audit: AnswerMembers): string {
 }
 
 function certificateText(certificate: AnswerMembers): string {
-  return certificate.size === 0 ? 'none' : `expires at ${textOf(certificate.get('expiresAt'))}`;
+  return certificate.size === 0 ? 'none' : expiryText(certificate.get('expiresAt'));
 }
 
 /** Why the source's offer is not served. */

@@ -55,7 +55,7 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
     const opening = openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null, tables });
     const { policy, labels, statement, bytes } = await opening.catch((error: unknown) => {
       const fault = faultOfRefusal(error);
-      const message = `generation ${String(generation)} (${snapshot}) is in force and cannot be served: ${fault.message}`;
+      const message = `activation ${String(generation)} (${snapshot}) is in force and cannot be served: ${fault.message}`;
       throw new PolicyRefused({ ...fault, message });
     });
     await tables?.keep(policy);

@@ -1,6 +1,7 @@
 // Poolers in front of PostgreSQL: one that keeps sessions serves, one that does not is found at the start.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { findPgbouncer, startPgbouncer, type TestPgbouncer } from '../../support/pgbouncer.js';
@@ -87,6 +88,29 @@ if (findPgbouncer() === null || findPostgres() === null) {
       expect(database.replicas()[0]).toMatchObject({ isUsed: false, age: null, fault: 'pooler' });
       await database.close();
     }, 30_000);
+
+    it('is away, and does not refuse us, while its PostgreSQL is away or it has too many clients', async () => {
+      await bouncer?.stop();
+      bouncer = await startPgbouncer(server.url, ['pool_mode = session', 'max_client_conn = 1']);
+      const { url } = bouncer;
+      const failure = (): Promise<unknown> =>
+        openDatabase({ kind: 'external', url, connectTimeout: 3_000 }).then(
+          () => null,
+          (error: unknown) => error,
+        );
+      const only = new pg.Client({ connectionString: url });
+      only.on('error', () => undefined);
+      await only.connect();
+      expect(await failure()).toMatchObject({ code: 'store.unreachable' });
+      await only.end();
+      await server.crash();
+      try {
+        for (let times = 0; times < 3; times += 1)
+          expect(await failure()).toMatchObject({ code: expect.stringMatching(/^store\.(?:unreachable|timeout)$/) });
+      } finally {
+        await server.start();
+      }
+    }, 60_000);
 
     it('that passes no limit of the URL on does not lift it', async () => {
       const database = await open(['pool_mode = session', IGNORED], '&statement_timeout=99');

@@ -38,5 +38,17 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   expect(await look()).toEqual([]);
   first = good;
   expect(await look()).toEqual(['info the replica is back replica,seconds']);
+
+  // One that lags for a moment is not worth a line, and neither is one that was not measured yet.
+  for (const age of [2_000, null]) {
+    first = { ...good, isUsed: false, age };
+    for (const _ of [1, 2]) expect(await look()).toEqual([]);
+    expect(await look()).toEqual([
+      'warn the replica is older than `database.replicaLag`, or its age is unknown: others answer its queries replica,fault',
+    ]);
+    expect(await look()).toEqual([]);
+    first = good;
+    expect(await look()).toEqual(['info the replica is back replica,seconds']);
+  }
   await watch.stop();
 });

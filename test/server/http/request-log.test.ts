@@ -118,6 +118,10 @@ test('a line takes less than 250 bytes', () => {
 
 test('none has only our own faults', () => {
   expect(linesWith({ requests: 'none', sample: 1 })).toEqual(['error 500']);
+  log.refused({ requestId: 'id', address: '192.0.2.1', problem: new ApiProblem('request.malformed') });
+  log.handshakeFailed({ address: '192.0.2.1', reason: 'ECONNRESET' });
+  log.abandoned(exchangeFrom('192.0.2.1'));
+  expect(lines).toHaveLength(1);
 });
 
 const ids = (): readonly unknown[] => lines.flatMap(({ fields }) => fields['requestId'] ?? []);

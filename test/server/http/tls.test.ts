@@ -8,7 +8,7 @@ import { connect as tcpConnect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, TLSSocket } from 'node:tls';
-import type { Instant } from '../../../engine/index.js';
+import { type Instant, instantOf } from '../../../engine/index.js';
 import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { listen, makeServices } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
@@ -302,6 +302,18 @@ describe('a certificate that clients would refuse', () => {
     expect([serialOf(current), current.expires()]).toEqual([serial, expires]);
     const valid = used('taken', other);
     expect([await current.renew(), valid.certFile.endsWith('.crt')]).toEqual(['renewed', true]);
+  });
+
+  it.each([
+    ['is valid only from', 2, -1],
+    ['expired at', -1, 0],
+    [null, 2, 0],
+  ])('is known at the start: it %s', async (fault, days, daysLater) => {
+    const files = used('early', await issue(folder, 'begun', { authority, days }));
+    const clock = { now: () => instantOf(Date.now() + daysLater * 86_400_000) };
+    const found = (await openTlsIdentity({ ...files, clientCaFile: null }, clock)).fault();
+    if (fault === null) expect(found).toBeNull();
+    else expect(found).toMatch(new RegExp(`^${fault} \\d{4}-`));
   });
 
   it('takes the place of another such one, so that a start does not depend on it', async () => {
