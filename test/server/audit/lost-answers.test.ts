@@ -148,6 +148,8 @@ describeOnStores('a trail whose store loses answers', (store) => {
     for (const trail of open.splice(0)) await trail.close();
     const all = folders.flatMap(ids);
     expect(all.sort()).toEqual(events.map((n) => `event${String(n)}`).sort());
-    for (const folder of folders) expect(await verifyLogs(folder)).toMatchObject({ faults: [] });
+    // One of them may have come to nothing.
+    for (const folder of folders.filter((one) => ids(one).length > 0))
+      expect(await verifyLogs(folder)).toMatchObject({ faults: [] });
   });
 });
