@@ -14,7 +14,7 @@ import {
   rememberingReader,
   runPolicyTests,
 } from '../../dist/engine/compiler.js';
-import { instantOf } from '../../dist/engine/index.js';
+import { instantOf, packedOf } from '../../dist/engine/index.js';
 import { digestChecks } from '../../dist/engine/snapshot/checks.js';
 import { digestCells } from '../../dist/engine/snapshot/digest-cells.js';
 import { sealSnapshot } from '../../dist/engine/snapshot/encode.js';
@@ -61,7 +61,12 @@ async function eachPhase(before) {
   const digests = await phase('digest', () => digestCells(tables.tables, holders, how));
   const stated = { checks: digestChecks(set), decisions: digests.decisions };
   const snapshot = await phase('seal', () => sealSnapshot(tables.tables, stated));
-  const policy = await phase('decision table', () => openUnread(set, snapshot));
+  const policy = await phase('decision table', () => {
+    const opened = openUnread(set, snapshot);
+    // Its table is made when it is handed over, or when it first decides.
+    packedOf(opened);
+    return opened;
+  });
   await phase('tests', () => runPolicyTests(set, policy, { tests: set.tests }));
   await phase('guardrails', () => checkGuardrails(set, policy));
   await phase('lint', () => lintPolicy(read, { at: instantOf(0), soonMilliseconds: 0, levels: new Map() }));

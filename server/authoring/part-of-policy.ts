@@ -1,11 +1,16 @@
 // The part of a policy that gives some identities anything. Grants only add, so these hold in it exactly what they hold in the whole.
 import type { PolicySet } from '../../engine/compiler.js';
-import { formatIdentity, type Identity } from '../../engine/index.js';
+import type { Identity } from '../../engine/index.js';
 
 /** Without tests and guardrails, which are about more. */
 export function partOf(set: PolicySet, identities: readonly Identity[]): PolicySet {
-  const theirs = new Set(identities.map(formatIdentity));
-  const isTheirs = (identity: Identity): boolean => theirs.has(formatIdentity(identity));
+  const subjects = new Map<string, Set<string>>();
+  for (const { provider, subject } of identities) {
+    const known = subjects.get(provider);
+    if (known === undefined) subjects.set(provider, new Set([subject]));
+    else known.add(subject);
+  }
+  const isTheirs = ({ provider, subject }: Identity): boolean => subjects.get(provider)?.has(subject) === true;
   const within = new Set<string>();
   const above = new Map<string, string[]>();
   for (const { name, members } of set.roles) {
