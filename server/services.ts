@@ -57,7 +57,7 @@ import type { AuthzenSettings } from './http/routes/authzen.js';
 import type { StatusOptions } from './http/routes/status.js';
 import type { CutReason } from './http/connection.js';
 import type { ConnectionFacts } from './http/connection-table.js';
-import { makeCrowdShares, makeShares, makeStrangers, type Shares } from './http/shares.js';
+import { makeCrowdShares, makeShares, makeReaders, type Shares } from './http/shares.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from './limits/changes.js';
 import { SHARE_LIMITS } from './limits/http.js';
 import { makeProver } from './policy/open/prover.js';
@@ -276,15 +276,18 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       attempts: makeAttempts({ failures: unauthenticated, spare: makeLimiter('spare', rate.unauthenticated) }),
     },
     shares: {
-      actors: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.actorsUnreadBytes }),
+      actors: makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
       admins: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes }),
       // All of them together leave the store to others: they have what two actors may have, and half of the connections.
       anonymous: makeCrowdShares(
         makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
         makeShares({ concurrency: Math.min(2 * concurrency.perActor, halfOfReaders(db)), totalBytes: Infinity }),
       ),
-      readers: makeStrangers(SHARE_LIMITS.anonymousUnreadBytes),
-      strangers: makeStrangers(),
+      readers: {
+        actors: makeReaders(SHARE_LIMITS.actorsUnreadBytes),
+        anonymous: makeReaders(SHARE_LIMITS.anonymousUnreadBytes),
+      },
+      strangers: makeReaders(),
     },
     streams,
     onCut: publishConnections(metrics, options.connections ?? null),

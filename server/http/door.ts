@@ -17,7 +17,7 @@ import type { HostGuard } from './host-guard.js';
 import type { Limiters } from './identify.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RequestObserver } from './request-observer.js';
-import type { Shares, Strangers } from './shares.js';
+import type { Shares, Readers } from './shares.js';
 
 /** What every request needs, whichever door it comes through. */
 export interface Services {
@@ -33,9 +33,9 @@ export interface Services {
   readonly limiters: Limiters;
   readonly clientAddress: ClientAddress;
   readonly shares: Readonly<Record<'actors' | 'admins' | 'anonymous', Shares>> & {
-    readonly strangers: Strangers;
-    /** Who reads without a credential, in addition to `anonymous`. */
-    readonly readers: Strangers;
+    readonly strangers: Readers;
+    /** Those of `actors` and of `anonymous`, each together. */
+    readonly readers: Readonly<Record<'actors' | 'anonymous', Readers>>;
   };
   /** Places for streams, which an actor takes in addition to its turns. */
   readonly streams: Readonly<Record<'actors' | 'anonymous', Pick<Shares, 'enter'>>>;

@@ -1,7 +1,7 @@
 // What one actor may use of the gateway at once: a number of requests at work, and a number of bytes of answers that
 // its clients have yet to read. An actor beyond that waits for its own requests, never for those of others. All actors
-// together are bounded as well, and so are admins. Nobody can make strangers wait for anything, so those who read most
-// slowly lose their connections.
+// together are bounded as well, and so are strangers: of each, those who read most slowly lose their connections. Admins
+// are few, and are refused.
 import { SHARE_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import { type Peer, RequestAborted } from './message.js';
@@ -151,13 +151,13 @@ export function makeCrowdShares(each: Shares, crowd: Pick<Shares, 'enter'>): Sha
   };
 }
 
-/** Answers to those who have shown no valid credential. */
-export interface Strangers {
+/** Answers to many who must not keep each other waiting. */
+export interface Readers {
   /** Counts bytes of an answer. Call the result once, when the client has read it or never will. */
   readonly hold: (client: Pick<Peer, 'pace' | 'cut'>, bytes: number) => () => void;
 }
 
-export function makeStrangers(totalBytes: number = SHARE_LIMITS.strangersUnreadBytes): Strangers {
+export function makeReaders(totalBytes: number = SHARE_LIMITS.strangersUnreadBytes): Readers {
   interface Unread {
     readonly client: Pick<Peer, 'pace' | 'cut'>;
     readonly bytes: number;

@@ -35,13 +35,14 @@ export function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
 export function finish(door: Door, exchange: Exchange, { status, headers, text, bytes, pour }: Reply): Outgoing {
   const { peer } = exchange.incoming;
   const [shares, name] = shareOf(door, exchange) ?? [null, ''];
-  const { strangers, readers } = door.services.shares;
+  const { strangers, readers, admins } = door.services.shares;
+  const isAnonymous = exchange.actor?.kind === 'anonymous';
   const hold = (size: number): (() => void) => {
     if (shares === null) return strangers.hold(peer, size);
     const take = shares.hold(name, size);
-    if (exchange.actor?.kind !== 'anonymous') return take;
-    // Of those who are strangers to each other, the slowest give way.
-    const takeAll = readers.hold(peer, size);
+    if (shares === admins) return take;
+    // Nobody is refused for what others leave unread: the slowest of them give way.
+    const takeAll = readers[isAnonymous ? 'anonymous' : 'actors'].hold(peer, size);
     return () => {
       takeAll();
       take();
@@ -50,7 +51,7 @@ export function finish(door: Door, exchange: Exchange, { status, headers, text, 
   const taken = hold(bytes);
   exchange.leave?.();
   // A stranger who was refused has to connect again, so that refusals do not keep connections.
-  const isStranger = shares === null || exchange.actor?.kind === 'anonymous';
+  const isStranger = shares === null || isAnonymous;
   const isLast = isStranger && !peer.isKnown && (status === 401 || status === 429);
   return { status, headers, text, bytes, isLast, taken, ...(pour === undefined ? {} : { pour: counted(pour, hold) }) };
 }

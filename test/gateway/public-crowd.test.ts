@@ -1,5 +1,5 @@
-// Many who read without a credential, from a few addresses: what they leave unread and what they ask for at once keeps
-// nobody else from being answered.
+// Many who read nothing of their answers, with a credential or without one: what they leave unread and what they ask for
+// at once keeps nobody else from being answered.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -38,34 +38,63 @@ afterAll(async () => {
   await open.dispose();
 });
 
-it('who read slowly lose their connections to those who come, however few addresses they have', async () => {
-  const page: ActorRoute = {
-    ...{ method: 'GET', path: '/page', access: 'self', operationId: 'test', summary: 'A test', input: {} },
-    output: { 200: { type: 'application/json', schema: { type: 'object' } } },
-    run: () => Promise.resolve({ status: 200, json: JSON.stringify({ a: 'a'.repeat(LARGE) }) }),
-  };
+const PAGE: ActorRoute = {
+  ...{ method: 'GET', path: '/page', access: 'self', operationId: 'test', summary: 'A test', input: {} },
+  output: { 200: { type: 'application/json', schema: { type: 'object' } } },
+  run: () => Promise.resolve({ status: 200, json: JSON.stringify({ a: 'a'.repeat(LARGE) }) }),
+};
+
+/** Whoever asks first reads nothing. Whoever asks last gets the whole answer. */
+async function expectRoom(slowOnes: readonly Asking[], last: Asking): Promise<void> {
   const at = await bindTcp({ host: '127.0.0.1', port: 0 });
-  const listener = await listen(services, { routes: [page], manner: { guard: anyHost }, at });
-  const ask = async (localAddress: string): Promise<Socket> => {
+  const listener = await listen(services, { routes: [PAGE], manner: { guard: anyHost }, at });
+  const ask = async ({ localAddress = '127.0.0.1', key }: Asking): Promise<Socket> => {
     const socket = connect({ host: '127.0.0.1', port: listener.at.port, localAddress });
     await once(socket, 'connect');
-    socket.on('error', () => undefined).write('GET /page HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    const credential = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
+    const head = `GET /page HTTP/1.1\r\nHost: a\r\n${credential}Connection: close\r\n\r\n`;
+    socket.on('error', () => undefined).write(head);
     return socket;
   };
   const slow: Socket[] = [];
-  for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.2', '127.0.0.3']) {
-    const socket = await ask(address);
+  for (const one of slowOnes) {
+    const socket = await ask(one);
     await once(socket, 'data');
     socket.pause();
     slow.push(socket);
   }
-  expect(slow.length * LARGE).toBeGreaterThan(SHARE_LIMITS.anonymousUnreadBytes);
-  const answer = await readToEnd(await ask('127.0.0.4'));
+  const answer = await readToEnd(await ask(last));
   expect(answer.slice(0, 12)).toBe('HTTP/1.1 200');
   expect(answer.length).toBeGreaterThan(LARGE);
   for (const socket of slow) socket.destroy();
   await until(() => at.connections().strangers === 0);
   await listener.close();
+}
+
+interface Asking {
+  readonly localAddress?: string;
+  readonly key?: string;
+}
+
+it('who read slowly lose their connections to those who come, however few addresses they have', async () => {
+  const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.2', '127.0.0.3'];
+  expect(addresses.length * LARGE).toBeGreaterThan(SHARE_LIMITS.anonymousUnreadBytes);
+  await expectRoom(
+    addresses.map((localAddress) => ({ localAddress })),
+    { localAddress: '127.0.0.4' },
+  );
+});
+
+it('lose them to actors who come, if they are actors', async () => {
+  const keys: string[] = [];
+  for (let n = 0; (n - 1) * LARGE <= SHARE_LIMITS.actorsUnreadBytes; n += 1)
+    keys.push((await open.key({ actor: `actor-${String(n)}` })).text);
+  const [last = '', ...slow] = keys;
+  expect(slow.length * LARGE).toBeGreaterThan(SHARE_LIMITS.actorsUnreadBytes);
+  await expectRoom(
+    slow.map((key) => ({ key })),
+    { key: last },
+  );
 });
 
 it('leave connections of the store to others, whatever they ask for', async () => {

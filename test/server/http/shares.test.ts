@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeShares, makeStrangers, type Shares } from '../../../server/http/shares.js';
+import { makeShares, makeReaders, type Shares } from '../../../server/http/shares.js';
 import { SHARE_LIMITS } from '../../../server/limits/http.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -105,7 +105,7 @@ describe('answers that are still to be read', () => {
 
 describe('answers to strangers', () => {
   it('have a total of their own; in a full one the slowest reader gives way, and nobody else', () => {
-    const strangers = makeStrangers(10);
+    const strangers = makeReaders(10);
     const cut: string[] = [];
     const reader = (name: string, pace: number): Parameters<typeof strangers.hold>[0] => ({
       pace: () => pace,
