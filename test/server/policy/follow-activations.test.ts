@@ -428,7 +428,7 @@ describeOnStores('gateways', (store) => {
     await store.db.knex('snapshot_parts').where({ snapshot: B.policy.digest }).del();
     await expect(start(store.db, null)).rejects.toMatchObject({
       name: 'PolicyRefused',
-      fault: { code: 'snapshot.damaged', message: expect.stringContaining('generation 2') },
+      fault: { code: 'snapshot.damaged', message: expect.stringContaining('activation 2') },
     });
   });
 });
