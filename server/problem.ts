@@ -252,7 +252,7 @@ const KINDS = kindsOf({
   },
   overloaded: {
     status: 503,
-    title: 'The gateway has reached its limit of unread answers',
+    title: 'Too much waits at the gateway: answers to be read, or questions to be answered',
     help: 'Try again after as many seconds as `Retry-After` says, and read each answer as it arrives.',
   },
   'snapshot.unavailable': {

@@ -281,7 +281,10 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       // All of them together leave the store to others: they have what two actors may have, and half of the connections.
       anonymous: makeCrowdShares(
         makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
-        makeShares({ concurrency: Math.min(2 * concurrency.perActor, halfOfReaders(db)), totalBytes: Infinity }),
+        makeShares({
+          concurrency: Math.min(concurrency.perActor === 0 ? Infinity : 2 * concurrency.perActor, halfOfReaders(db)),
+          totalBytes: Infinity,
+        }),
       ),
       readers: {
         actors: makeReaders(SHARE_LIMITS.actorsUnreadBytes),

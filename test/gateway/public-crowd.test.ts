@@ -18,13 +18,13 @@ const PER_ACTOR = 4;
 
 let open: TestGateway;
 let services: GatewayServices;
-beforeAll(async () => {
-  open = await openGateway();
-  services = await makeServices({
+
+function servicesFor(perActor: number): Promise<GatewayServices> {
+  return makeServices({
     mode: { kind: 'serve', policy: policyOf([[ANYONE, '/', ['resource:read']]]) },
     db: open.db,
     rate: { perActor: 0, perAddress: 0, unauthenticated: 0 },
-    concurrency: { perActor: PER_ACTOR },
+    concurrency: { perActor },
     authentication: {
       keys: { enabled: true },
       ...{ oidc: [], introspection: [], mtls: null, revocationsFile: null },
@@ -32,6 +32,11 @@ beforeAll(async () => {
     },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   });
+}
+
+beforeAll(async () => {
+  open = await openGateway();
+  services = await servicesFor(PER_ACTOR);
 });
 afterAll(async () => {
   await services.close();
@@ -97,22 +102,28 @@ it('lose them to actors who come, if they are actors', async () => {
   );
 });
 
-it('leave connections of the store to others, whatever they ask for', async () => {
-  const most = open.db.pools().find(({ name }) => name === 'read')?.max ?? 0;
-  const leaving = new AbortController();
-  let begun = 0;
-  const asked = Array.from({ length: 3 * PER_ACTOR }, (_, index) =>
-    services.shares.anonymous.enter(`address ${String(index % 3)}`, { gone: leaving.signal }).then(
-      (leave) => {
-        begun += 1;
-        return leave;
-      },
-      () => () => undefined,
-    ),
-  );
-  await nextTurn();
-  expect(begun).toBeGreaterThan(0);
-  expect(begun).toBeLessThanOrEqual(most - PER_ACTOR);
-  leaving.abort();
-  for (const leave of await Promise.all(asked)) leave();
-});
+// 0 is no limit for an actor.
+it.each([PER_ACTOR, 0])(
+  'leave connections of the store to others, whatever they ask for (%s an actor)',
+  async (perActor) => {
+    const most = open.db.pools().find(({ name }) => name === 'read')?.max ?? 0;
+    const own = await servicesFor(perActor);
+    const leaving = new AbortController();
+    let begun = 0;
+    const asked = Array.from({ length: 3 * PER_ACTOR }, (_, index) =>
+      own.shares.anonymous.enter(`address ${String(index % 3)}`, { gone: leaving.signal }).then(
+        (leave) => {
+          begun += 1;
+          return leave;
+        },
+        () => () => undefined,
+      ),
+    );
+    await nextTurn();
+    expect(begun).toBeGreaterThan(0);
+    expect(begun).toBeLessThanOrEqual(most - PER_ACTOR);
+    leaving.abort();
+    for (const leave of await Promise.all(asked)) leave();
+    await own.close();
+  },
+);
