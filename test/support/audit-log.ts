@@ -7,8 +7,9 @@ import { ANONYMOUS, type AuditEvent, type EventParts, makeEvent } from '../../se
 import { type FileLayer, systemFiles } from '../../server/audit/file-layer.js';
 import type { StoredEvent } from '../../server/audit/event-schema.js';
 import { readStored } from '../../server/audit/search.js';
+import { type AuditTrail, openTrail, type TrailOptions } from '../../server/audit/trail.js';
 import { makeWriter, type Writer, type WriterOptions } from '../../server/audit/writer.js';
-import type { Logger } from '../../server/lib/ports.js';
+import { type Logger, makeIdSource } from '../../server/lib/ports.js';
 import { makeFolder } from './temp-folder.js';
 
 export const LOG = 'testlog';
@@ -43,6 +44,26 @@ export function writerOf(folder: string, options: Partial<WriterOptions> = {}): 
     files: systemFiles,
     isOwner: () => Promise.resolve(true),
     logger: SILENT,
+    retryDelay: 10,
+    ...options,
+  });
+}
+
+/** A trail on a store that refuses what it cannot record, by a clock that stands still. */
+export function trailIn(
+  folder: string,
+  db: TrailOptions['db'],
+  options: Partial<TrailOptions> = {},
+): Promise<AuditTrail> {
+  return openTrail({
+    folder,
+    db,
+    queries: 'all',
+    onFailure: 'refuse',
+    lag: 50,
+    clock: { now: () => instantOf(0) },
+    nextId: makeIdSource(),
+    log: SILENT,
     retryDelay: 10,
     ...options,
   });

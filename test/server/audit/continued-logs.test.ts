@@ -1,28 +1,16 @@
 // What a trail makes of the log that it finds in its folder: one that has more than the store has noted, less, or other events.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { instantOf } from '../../../engine/index.js';
 import { ownLog } from '../../../server/audit/own-log.js';
-import { type AuditTrail, openTrail } from '../../../server/audit/trail.js';
+import type { AuditTrail } from '../../../server/audit/trail.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
-import { makeIdSource } from '../../../server/lib/ports.js';
-import { eventOf, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
+import { eventOf, logFiles, readLines, SILENT, trailIn, writerOf } from '../../support/audit-log.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
 describeOnStores('a log that is continued', (store) => {
-  const openIn = (folder: string, log = SILENT): Promise<AuditTrail> =>
-    openTrail({
-      folder,
-      db: store.db,
-      queries: 'all',
-      onFailure: 'refuse',
-      lag: 10_000,
-      clock: { now: () => instantOf(0) },
-      nextId: makeIdSource(),
-      log,
-    });
+  const openIn = (folder: string, log = SILENT): Promise<AuditTrail> => trailIn(folder, store.db, { log });
 
   /** Three events, the last of which the store has noted, and two that were written before a crash. */
   async function crashed(): Promise<{ readonly folder: string; readonly log: string }> {
@@ -50,6 +38,23 @@ describeOnStores('a log that is continued', (store) => {
       recording: { queries: 'all', records: 'set' },
     });
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 6 });
+  });
+
+  it('is not continued without what the store has noted, nor where its file is gone', async () => {
+    const folder = await makeFolder();
+    const trail = await openIn(folder);
+    for (let n = 1; n <= 3; n += 1) trail.add(eventOf(n));
+    await trail.close();
+    const lines = readLines(folder);
+    const [file = ''] = logFiles(folder);
+    writeFileSync(file, `${lines.slice(0, 2).join('\n')}\n`);
+    await expect(openIn(folder)).rejects.toMatchObject({ code: 'audit.truncated' });
+    rmSync(file);
+    await expect(openIn(folder)).rejects.toMatchObject({ code: 'audit.truncated' });
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    await (await openIn(folder)).close();
+    // Whoever moves the folder away begins a new log.
+    await (await openIn(await makeFolder())).close();
   });
 
   it('must have the event that the store has noted', async () => {

@@ -1,13 +1,11 @@
 // The trail beside a store whose answers are lost: what was asked may have been done or not, and each event is in one log, once.
 import { afterEach, expect, it } from '@jest/globals';
-import { instantOf } from '../../../engine/index.js';
 import { recordInTransaction } from '../../../server/audit/outbox.js';
-import { type AuditTrail, openTrail, type TrailOptions } from '../../../server/audit/trail.js';
+import type { AuditTrail, TrailOptions } from '../../../server/audit/trail.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
 import type { Database } from '../../../server/db/database.js';
 import { type Fragment, sql } from '../../../server/db/sql.js';
-import { makeIdSource } from '../../../server/lib/ports.js';
-import { eventOf, failure, faultyFiles, readLines, SILENT } from '../../support/audit-log.js';
+import { eventOf, failure, faultyFiles, readLines, trailIn } from '../../support/audit-log.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -40,18 +38,7 @@ describeOnStores('a trail whose store loses answers', (store) => {
   }
 
   async function openIn(folder: string, options: Partial<TrailOptions> = {}): Promise<AuditTrail> {
-    const trail = await openTrail({
-      folder,
-      db: store.db,
-      queries: 'all',
-      onFailure: 'refuse',
-      lag: 50,
-      clock: { now: () => instantOf(0) },
-      nextId: makeIdSource(),
-      log: SILENT,
-      retryDelay: 10,
-      ...options,
-    });
+    const trail = await trailIn(folder, store.db, options);
     open.push(trail);
     return trail;
   }
@@ -120,7 +107,8 @@ describeOnStores('a trail whose store loses answers', (store) => {
       await untilEmpty();
       for (const trail of open.splice(0)) await trail.close();
       expect([ids(one), ids(other)].flat().sort()).toEqual(['event1', 'event2', 'event3']);
-      if (fate === 'done and lost') expect(ids(other)).toEqual(['event1', 'event2']);
+      // The third is for whichever comes first.
+      if (fate === 'done and lost') expect(ids(other).slice(0, 2)).toEqual(['event1', 'event2']);
     },
   );
 
