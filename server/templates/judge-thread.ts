@@ -29,10 +29,8 @@ export function makeJudgeThread(): JudgeThread {
   let idle: Worker | null = null;
   const ready = async (): Promise<Worker> => {
     if (idle !== null) return idle;
-    const worker = startThread(new URL('./judge-worker.js', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: TEMPLATE_LIMITS.threadHeap },
-    });
-    worker.once('exit', () => {
+    const resourceLimits = { maxOldGenerationSizeMb: TEMPLATE_LIMITS.threadHeap };
+    const worker = startThread(new URL('./judge-worker.js', import.meta.url), { resourceLimits }, () => {
       if (idle === worker) idle = null;
     });
     await once(worker, 'message');

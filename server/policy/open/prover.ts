@@ -62,7 +62,9 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     const stored = await snapshots.find(snapshot);
     const parts = stored === null ? null : await snapshots.read(stored);
     if (parts === null) throw unavailable(`the store does not have ${snapshot}`);
-    const started = startProver(snapshot);
+    const started = startProver(snapshot, () => {
+      if (thread === started) end();
+    });
     thread = started;
     if (await started.exchange<boolean>({ snapshot, parts }, POLICY_LIMITS.proofLoad)) return started;
     throw unavailable(`the bytes of ${snapshot} in the store are not intact`);
@@ -140,8 +142,8 @@ async function stoppable<Answer>(thread: Thread, question: ProofQuestion, signal
   }
 }
 
-function startProver(snapshot: string): Thread {
-  const worker = startThread(new URL('./prover-worker.js', import.meta.url));
+function startProver(snapshot: string, onEnd: () => void): Thread {
+  const worker = startThread(new URL('./prover-worker.js', import.meta.url), {}, onEnd);
   const exchange = <Answer>(message: ToProver, time: number): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

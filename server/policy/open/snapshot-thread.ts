@@ -112,14 +112,8 @@ export function makeFolderThread(remembered: number = REMEMBERED): FolderThread 
     kept = null;
   };
   const start = (): Worker => {
-    const worker = newWorker();
-    // Whoever waits for an answer is told by `ask`. While nobody does, an error without a listener would end the process.
-    worker.on('error', ({ message }) => {
-      if (kept?.worker !== worker) return;
-      close();
-      process.emitWarning(`the thread that compiles a folder has failed and will be started again: ${message}`, {
-        code: 'BAILIWICK_THREAD',
-      });
+    const worker = newWorker(() => {
+      if (kept?.worker === worker) close();
     });
     return worker;
   };
@@ -230,11 +224,8 @@ function perform<Answer>(
   return ask(newWorker(), task, { how, signal, tables });
 }
 
-function newWorker(): Worker {
-  const worker = startThread(new URL('./snapshot-worker.js', import.meta.url));
-  // Whoever waits for its answer hears of it. After that nobody does, and without a listener it would end the process.
-  worker.on('error', () => undefined);
-  return worker;
+function newWorker(onEnd?: () => void): Worker {
+  return startThread(new URL('./snapshot-worker.js', import.meta.url), {}, onEnd);
 }
 
 interface Asked {

@@ -1,11 +1,10 @@
 // The thread of a folder that is followed remembers what it has read, and says of each version what a new thread says.
 import { afterEach, expect, it } from '@jest/globals';
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { type FolderThread, makeFolderThread } from '../../../server/policy/open/snapshot-thread.js';
 import { grantsAt, HEADER } from '../../support/followed-policy.js';
+import { failIdle } from '../../support/idle-thread.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { until } from '../../support/until.js';
 
@@ -72,11 +71,6 @@ it('ends when nobody waits any more, and begins anew', async () => {
 it('that fails while nobody waits for it ends nothing else, and begins anew', async () => {
   const { folder } = await policyFolder();
   const following = thread();
-  const [started] = await Promise.all([once(process, 'worker'), following.compile(folder, signal)]);
-  const [worker] = started as [Worker];
-  const warned = once(process, 'warning');
-  // What no thread is given: it ends with an error.
-  worker.postMessage(null);
-  expect(await warned).toMatchObject([{ message: expect.stringContaining('has failed and will be started again') }]);
+  await failIdle(() => following.compile(folder, signal));
   expect((await following.compile(folder, signal)).labels).toBe('verified');
 });

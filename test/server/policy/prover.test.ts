@@ -11,6 +11,7 @@ import { POLICY_LIMITS } from '../../../server/limits/policy.js';
 import { makeProver } from '../../../server/policy/open/prover.js';
 import { storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
 import { call, openGateway, openSocket, pathOf, snapshotOf, type TestGateway } from '../../support/gateway.js';
+import { failIdle } from '../../support/idle-thread.js';
 import { newDataDir } from '../../support/stores.js';
 import { until } from '../../support/until.js';
 
@@ -154,5 +155,14 @@ test('who asks much at once keeps another waiting for no more than one question'
   };
   await Promise.all([...Array.from({ length: 3 }, () => ask(ADA)), ask(BOB)]);
   expect(order).toEqual(['ada', 'bob', 'ada', 'ada']);
+  prover.close();
+});
+
+test('a thread that fails while nobody asks ends nothing else, and the next question gets a new one', async () => {
+  const prover = makeProver(storedSnapshots(db));
+  const { signal: gone } = new AbortController();
+  const ask = (): Promise<unknown> => prover.whoCan(policy.digest, ASKED, { actor: ADA, gone });
+  await failIdle(ask);
+  expect(await ask()).toMatchObject({ count: 1 });
   prover.close();
 });

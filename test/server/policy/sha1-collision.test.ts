@@ -4,6 +4,7 @@ import { expect, it } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { holdsCollision } from '../../../server/policy/sources/sha1-collision.js';
 import { startCollisionCheck } from '../../../server/policy/sources/sha1-thread.js';
+import { failIdle } from '../../support/idle-thread.js';
 
 const PREFIX =
   '255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696474682032203020522f4865696768742033203020522f547970' +
@@ -50,4 +51,10 @@ it('is not found without its last block, with one bit changed, or behind anythin
 it('is not found in ordinary bytes of any length', () => {
   for (let length = 0; length < 200; length += 1) expect(holdsCollision(Buffer.alloc(length, 'policy: '))).toBe(false);
   expect(holdsCollision(randomBytes(100_000))).toBe(false);
+});
+
+it('ends nothing else if its thread fails while nobody asks', async () => {
+  const check = startCollisionCheck(new AbortController().signal);
+  await failIdle(() => check.isCollision('blob 3\0', Buffer.from('abc')));
+  check.end();
 });

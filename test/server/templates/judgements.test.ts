@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { makeJudging, PutOff } from '../../../server/templates/judgements.js';
 import { isSmall, readTemplate } from '../../../server/templates/template-schema.js';
 import { collectGarbage } from '../../support/collect-garbage.js';
+import { failIdle } from '../../support/idle-thread.js';
 
 const judging = makeJudging();
 const large = {
@@ -85,6 +86,19 @@ it('bounds the time of all values of a request, and serves the next request afte
     faults: [{ place: [], message: 'is too large to be checked against the schema of its template' }],
   });
   expect(other.judge(schema, { value: { p3: 'x' } })).toMatchObject({ faults: [{ place: ['p3'] }] });
+});
+
+it('has a new thread judge once the last one has failed while nobody waited for it', async () => {
+  const judgingAnew = makeJudging();
+  const settle = async (): Promise<unknown> => {
+    const one = judgingAnew('ada');
+    const schema = one.schemaFrom(large);
+    one.judge(schema, { value: { p3: 'x' } });
+    await one.settle();
+    return one.judge(schema, { value: { p3: 'x' } });
+  };
+  await failIdle(settle);
+  expect(await settle()).toMatchObject({ kind: 'wrong', faults: [{ place: ['p3'] }] });
 });
 
 it('counts what a template holds after it has judged', () => {
