@@ -78,6 +78,11 @@ export const TEMPLATE_LIMITS = Object.freeze({
   /** Parts of all patterns of a schema, with counted repetitions written out. */
   patternParts: 10_000,
   /**
+   * Ranges of characters in the classes of all patterns of a schema, written out in the same way: `\p{L}{50}` counts as
+   * some 37,000.
+   */
+  patternRanges: 2_000_000,
+  /**
    * The longest that RE2 takes for each character of a text: so many nanoseconds for each instruction of the pattern
    * and for as many more as its bookkeeping is worth.
    */
@@ -93,8 +98,7 @@ export const TEMPLATE_LIMITS = Object.freeze({
     schemaCharacters: 8 * 1024,
     schemaParts: 100,
     patternParts: 500,
-    /** Classes of Unicode (`\p{L}`) in patterns. */
-    patternClasses: 50,
+    patternRanges: 35_000,
     checks: 100_000,
     time: 10,
     requestTime: 20,
@@ -105,10 +109,10 @@ export const TEMPLATE_LIMITS = Object.freeze({
   /** Bytes of compiled templates that the thread remembers. */
   threadBytes: 48 * 1024 * 1024,
   /**
-   * The most that a compiled schema holds, in bytes: for itself, for each of its characters and for each part of its
-   * patterns.
+   * The most that a compiled schema holds, in bytes: for itself, for each of its characters, for each part of its
+   * patterns and for each range of those.
    */
-  heldBytes: Object.freeze({ schema: 48 * 1024, character: 120, patternPart: 200 }),
+  heldBytes: Object.freeze({ schema: 48 * 1024, character: 120, patternPart: 480, patternRange: 20 }),
   /** Nesting of arrays and objects in a value, as in a body. */
   valueDepth: 32,
   /** Faults of a value that are reported. For a larger value, or with a larger schema, only the first is reported. */

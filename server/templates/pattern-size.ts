@@ -7,6 +7,27 @@ const ESCAPE = /\\(?:[pPux]\{[^}]*\}|[^])/y;
 
 /** The number of parts with all repetitions written out; Infinity if that cannot be told. */
 export function patternSize(pattern: string): number {
+  return writtenOut(pattern, () => 1);
+}
+
+/**
+ * How many ranges of characters the parts have together, at most. RE2 writes them out for each part, so 900 times a long
+ * class takes megabytes.
+ */
+export function patternRanges(pattern: string): number {
+  const perCharacter = isFolded(pattern) ? FOLDED : 1;
+  return writtenOut(pattern, (atom) => perCharacter * atom.length + UNICODE_RANGES * (atom.match(CLASS)?.length ?? 0));
+}
+
+const CLASS = /\\[pP]/g;
+
+/** Ranges of the largest class of Unicode (`\p{C}`). */
+const UNICODE_RANGES = 741;
+
+/** Letters of either case are scattered: a range, which has three characters, becomes fewer than three times as many. */
+const FOLDED = 20;
+
+function writtenOut(pattern: string, sizeOf: (atom: string) => number): number {
   const outer: number[] = [];
   let size = 1;
   /** The size of the part that a repetition at this place would repeat. */
@@ -15,6 +36,7 @@ export function patternSize(pattern: string): number {
   while (at < pattern.length) {
     const repeat = match(REPEAT, pattern, at);
     const character = pattern[at];
+    const end = endOfAtom(pattern, at);
     if (repeat !== null) {
       const times = Math.max(Number(repeat[1]), Number(repeat[2] ?? 0)) + 1;
       size += last * times;
@@ -33,10 +55,10 @@ export function patternSize(pattern: string): number {
       size += 1;
       last += 1;
     } else {
-      size += 1;
-      last = 1;
+      last = sizeOf(pattern.slice(at, end));
+      size += last;
     }
-    at = endOfAtom(pattern, at);
+    at = end;
   }
   return at === Infinity ? Infinity : outer.reduce((sum, part) => sum + part, size);
 }
@@ -55,13 +77,6 @@ function endOfAtom(pattern: string, at: number): number {
     else if (pattern[end] === ']') return end + 1;
   }
   return pattern.length;
-}
-
-const CLASS = /\\[pP]/g;
-
-/** How many classes of Unicode it names. Each has hundreds of ranges, and takes as long to compile as many parts. */
-export function countClasses(pattern: string): number {
-  return pattern.match(CLASS)?.length ?? 0;
 }
 
 /** Whether it takes letters of either case for the same: RE2 then looks at every character of each range. */

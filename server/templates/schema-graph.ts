@@ -3,7 +3,7 @@
 // number.
 import { isObject, pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
-import { patternSize } from './pattern-size.js';
+import { patternRanges, patternSize } from './pattern-size.js';
 import { wordFault } from './schema-words.js';
 
 export interface SchemaFault {
@@ -91,9 +91,10 @@ interface GraphReading {
   readonly patternsAt: PatternAt[];
   /** The number of schemas and of the keywords in them. */
   parts: number;
-  /** The number of patterns, and of the parts of all of them. */
+  /** The number of patterns, and of the parts of all of them and the ranges of those. */
   patterns: number;
   patternParts: number;
+  patternRanges: number;
 }
 
 export interface PatternAt {
@@ -107,6 +108,7 @@ export interface SchemaSize {
   readonly parts: number;
   readonly patterns: number;
   readonly patternParts: number;
+  readonly patternRanges: number;
   readonly patternsAt: readonly PatternAt[];
   /** Words and formats that only a template of an older release may have. */
   readonly unknown: readonly SchemaFault[];
@@ -135,7 +137,7 @@ class Refused extends Error {
 /** How large the schema is, or why it is refused. */
 export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | RefusedSchema {
   try {
-    const counts = { parts: 0, patterns: 0, patternParts: 0 };
+    const counts = { parts: 0, patterns: 0, patternParts: 0, patternRanges: 0 };
     const lists = { references: [], faults: [], unknown: [], patternsAt: [] };
     const reading: GraphReading = { nodes: new Map(), anchors: new Map(), ...lists, ...counts };
     const root = read(schema, '', reading);
@@ -143,10 +145,10 @@ export function sizeOf(schema: object): ({ readonly ok: true } & SchemaSize) | R
       const found = resolve(from, target, reading);
       if (found !== null) from.here.push(found);
     }
-    const { faults, unknown, parts, patterns, patternParts, patternsAt } = reading;
+    const { faults, unknown, parts, patterns, patternParts, patternRanges: ranges, patternsAt } = reading;
     if (faults.length > 0) return { ok: false, faults, unknown, patternsAt, isTooLarge: false };
     const cost = measure(root, { depth: TEMPLATE_LIMITS.valueDepth, steps: 0 });
-    return { ok: true, cost, parts, patterns, patternParts, patternsAt, unknown };
+    return { ok: true, cost, parts, patterns, patternParts, patternRanges: ranges, patternsAt, unknown };
   } catch (error) {
     if (error instanceof Refused)
       return { ok: false, faults: [error.fault], unknown: [], patternsAt: [], isTooLarge: true };
@@ -212,15 +214,16 @@ function partsOf(name: string, value: unknown): number {
 function readPattern(pattern: string, at: string, reading: GraphReading): void {
   reading.patterns += 1;
   reading.patternParts += patternSize(pattern);
+  reading.patternRanges += patternRanges(pattern);
   reading.patternsAt.push({ pointer: shownPointer(at), pattern });
-  if (reading.patternParts <= TEMPLATE_LIMITS.patternParts) return;
+  const isSmallEnough = reading.patternParts <= TEMPLATE_LIMITS.patternParts;
+  if (isSmallEnough && reading.patternRanges <= TEMPLATE_LIMITS.patternRanges) return;
   if (reading.patternParts === Infinity)
     throw refused(at, 'has a pattern that is not supported: no `\\Q`, no `[:` in a class');
-  const most = String(TEMPLATE_LIMITS.patternParts);
-  throw refused(
-    at,
-    `is too large: the patterns of a schema may have ${most} parts, with their repetitions written out`,
-  );
+  const most = isSmallEnough
+    ? `${String(TEMPLATE_LIMITS.patternRanges)} ranges of characters in their classes`
+    : `${String(TEMPLATE_LIMITS.patternParts)} parts`;
+  throw refused(at, `is too large: the patterns of a schema may have ${most}, with their repetitions written out`);
 }
 
 function readReference(node: Node, target: unknown, reading: GraphReading): void {

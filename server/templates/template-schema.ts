@@ -8,7 +8,7 @@ import { pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { formatOf } from './formats.js';
 import { compilePattern, type Pattern, PatternError, patternFault, TooSlow } from './pattern.js';
-import { countClasses, isFolded, patternSize } from './pattern-size.js';
+import { isFolded, patternRanges, patternSize } from './pattern-size.js';
 import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';
@@ -40,7 +40,7 @@ export function isSmall(schema: object): boolean {
   // Those of a schema that is refused are compiled as well, so that all of its faults are told.
   const patterns = size.patternsAt.map(({ pattern }) => pattern);
   const sum = (of: (pattern: string) => number): number => patterns.reduce((all, one) => all + of(one), 0);
-  if (patterns.some(isFolded) || sum(countClasses) > small.patternClasses || sum(patternSize) > small.patternParts)
+  if (patterns.some(isFolded) || sum(patternRanges) > small.patternRanges || sum(patternSize) > small.patternParts)
     return false;
   return !size.ok || size.parts <= small.schemaParts;
 }
@@ -108,6 +108,7 @@ function compile(schema: object, sizes: Sizes): Template {
       heldBytes.schema +
       heldBytes.character * sizes.characters +
       heldBytes.patternPart * sizes.patternParts +
+      heldBytes.patternRange * sizes.patternRanges +
       (sizes.patterns === 0 ? 0 : patternCache),
     unknown: sizes.unknown,
   };

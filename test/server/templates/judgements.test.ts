@@ -60,6 +60,7 @@ it('puts off many texts for a pattern, although each of them is soon looked at',
 it.each<[string, object]>([
   ['many classes of Unicode', { items: { pattern: `[${'\\p{L}'.repeat(1_000)}]` } }],
   ['ranges whose letters are of either case', { items: { pattern: `(?i)${'[A-\\x{1e942}]'.repeat(12)}` } }],
+  ['a class of Unicode that is repeated', { items: { pattern: '\\p{L}{60}' } }],
   ['large patterns and a fault', { $ref: '#/nowhere', pattern: 'a{900}'.repeat(10) }],
 ])('compiles no schema between other requests that has %s', (_, schema) => {
   expect(isSmall(schema)).toBe(false);
@@ -101,14 +102,21 @@ it('has a new thread judge once the last one has failed while nobody waited for 
   expect(await settle()).toMatchObject({ kind: 'wrong', faults: [{ place: ['p3'] }] });
 });
 
-it('counts what a template holds after it has judged', () => {
+it.each<[string, (n: number) => string, number]>([
+  ['and has judged', (n) => `a[ab]{${String(100 + n)}}[cd]`, 40],
+  ['with a class of Unicode, written out', (n) => `^\\p{L}{200}${String(n)}$`, 10],
+  ['without one', (n) => `^[^\\p{L}\\p{N}]{200}${String(n)}$`, 10],
+  ['with many such classes', (n) => `^${'\\p{L}'.repeat(200)}${String(n)}$`, 10],
+  ['in either case', (n) => `(?i)^\\p{L}{100}[a-z\\x{122b}-\\x{a863}]{100}${String(n)}$`, 10],
+  ['with many ranges', (n) => `^[${oddOnes(1_300)}]{300}${String(n)}$`, 3],
+  ['with small classes', (n) => `^\\W[a-zA-Z0-9_.]{480}${String(n)}$`, 10],
+])('counts what a template holds %s', (_, patternOf, templates) => {
   const kept: unknown[] = [];
   let counted = 0;
+  readTemplate({ pattern: '\\p{L}' });
   const before = heap();
-  for (let n = 0; n < 40; n += 1) {
-    const schema = { properties: { [`s${String(n)}`]: { not: { pattern: `a[ab]{${String(100 + n)}}[cd]` } } } };
-    expect(isSmall(schema)).toBe(true);
-    const template = readTemplate(schema);
+  for (let n = 0; n < templates; n += 1) {
+    const template = readTemplate({ properties: { [`s${String(n)}`]: { not: { pattern: patternOf(n) } } } });
     if (!template.ok) throw new Error(JSON.stringify(template.faults));
     const text = Array.from({ length: 4_000 }, (_, i) => ((i * i * 7 + n) % 11 < 5 ? 'a' : 'b')).join('');
     template.template.check({ [`s${String(n)}`]: text });
@@ -117,10 +125,16 @@ it('counts what a template holds after it has judged', () => {
     kept.push(template);
   }
   expect(heap() - before).toBeLessThan(counted);
-  expect(kept).toHaveLength(40);
+  expect(kept).toHaveLength(templates);
 });
+
+/** Every second character, so that each is a range of its own. */
+function oddOnes(count: number): string {
+  return Array.from({ length: count }, (_, i) => String.fromCodePoint(0x4e00 + 2 * i)).join('');
+}
 
 function heap(): number {
   collectGarbage();
-  return process.memoryUsage().heapUsed;
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }

@@ -136,6 +136,11 @@ describe('a schema is refused with', () => {
       /\/pattern: is too large/,
     ],
     ['a pattern that repeats repetitions', { patternProperties: { '((a{100}){10}){100}': {} } }, /: is too large/],
+    [
+      'a long class that is repeated',
+      { pattern: `^[${'\\p{L}'.repeat(4)}]{900}$` },
+      /^\/pattern: is too large: .* 2000000 ranges of characters in their classes/,
+    ],
     ['many patterns', { anyOf: Array.from({ length: 20 }, () => ({ pattern: 'a{900}' })) }, /\/pattern: is too large/],
     ['a pattern with a quotation', { pattern: '(a\\Q)\\E){100}' }, /^\/pattern: .*not supported/],
     ['a pattern with a class of POSIX', { pattern: '([[:alpha:](]a){100}' }, /^\/pattern: .*not supported/],
