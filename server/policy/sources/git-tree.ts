@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ENGINE_LIMITS } from '../../../engine/index.js';
+import { bytesText, ENGINE_LIMITS } from '../../../engine/index.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
 import { GitError } from './git-command.js';
@@ -51,13 +51,31 @@ export interface Checkout {
   readonly remove: () => Promise<void>;
 }
 
-/** `tree` is the name of an object. Rejects with `GitError` for anything that no policy folder contains. */
-export async function checkOut(objects: GitObjects, tree: string): Promise<Checkout> {
+/** Limits on what is written: bytes of one file, and of all of them. */
+type WrittenLimits = Pick<typeof ENGINE_LIMITS, 'fileBytes' | 'totalBytes'>;
+
+/**
+ * `tree` is the name of an object. Rejects with `GitError` for anything that no policy folder contains, and for more
+ * than any does.
+ */
+export async function checkOut(
+  objects: GitObjects,
+  tree: string,
+  { fileBytes, totalBytes }: WrittenLimits = ENGINE_LIMITS,
+): Promise<Checkout> {
   const found = await placesIn(objects, tree);
   const folder = await writable(mkdtemp(join(tmpdir(), 'bailiwick-policy-')));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
-    for (const place of found) await write(objects, folder, place);
+    let left = totalBytes;
+    for (const place of found) {
+      left -= await write(objects, folder, place, fileBytes);
+      if (left >= 0) continue;
+      const upTo = `up to ${shownOf(place.path)}`;
+      throw new UnfitTreeError(
+        `has more than ${bytesText(totalBytes)} in the files there, ${upTo}: keep the policy in a folder of its own, and name that as \`path\``,
+      );
+    }
     return { folder, remove };
   } catch (error) {
     await remove();
@@ -77,7 +95,7 @@ export async function placesIn(
   tree: string,
   trees: Map<string, readonly TreeEntry[]> = new Map(),
 ): Promise<readonly Place[]> {
-  const walk: Walk = { objects, trees, found: [] };
+  const walk: Walk = { objects, trees, found: [], nameCharacters: 0 };
   await visit(walk, tree, []);
   return walk.found;
 }
@@ -88,6 +106,7 @@ interface Walk {
   readonly trees: Map<string, readonly TreeEntry[]>;
   /** Each folder comes before what it holds. */
   readonly found: Place[];
+  nameCharacters: number;
 }
 
 interface Place {
@@ -101,6 +120,11 @@ async function visit(walk: Walk, tree: string, above: readonly string[]): Promis
   }
   const entries = walk.trees.get(tree) ?? (await entriesOf(walk.objects, tree));
   walk.trees.set(tree, entries);
+  walk.nameCharacters += entries.reduce((sum, { name }) => sum + name.length, 0);
+  if (walk.nameCharacters > SOURCE_LIMITS.treeBytes) {
+    const most = String(SOURCE_LIMITS.treeBytes);
+    throw new UnfitTreeError(`has files and folders there whose names have more than ${most} characters together`);
+  }
   for (const entry of entries) {
     const path = [...above, entry.name];
     walk.found.push({ entry, path });
@@ -124,18 +148,20 @@ function shownOf(path: readonly string[]): string {
   return JSON.stringify(path.join('/').slice(0, SOURCE_LIMITS.shownPath));
 }
 
-async function write(objects: GitObjects, folder: string, { entry, path }: Place): Promise<void> {
+/** How many bytes were written. */
+async function write(objects: GitObjects, folder: string, { entry, path }: Place, fileBytes: number): Promise<number> {
   const [to, shown] = [join(folder, ...path), shownOf(path)];
   if (entry.mode === TREE_MODE) {
     await writable(mkdir(to), shown);
-    return;
+    return 0;
   }
-  const found = await objects.find(entry.object, ENGINE_LIMITS.fileBytes);
+  const found = await objects.find(entry.object, fileBytes);
   if (found?.kind !== 'blob') throw new GitError(`lacks the content of ${shown}`);
   const { bytes, size } = found;
   await writable(writeFile(to, bytes ?? '', { flag: 'wx', mode: 0o600 }), shown);
   // For a file that is too large to be read, its size is enough.
   if (bytes === null) await writable(truncate(to, size), shown);
+  return bytes?.length ?? 0;
 }
 
 /** Two names may be one for the file system of this machine, and its disk may be full. */

@@ -2,11 +2,13 @@
 // repository holds besides runs a program, changes a file or is taken for what it is not.
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { openObjects } from '../../../server/policy/sources/git-objects.js';
 import { type GitSourceOptions, makeGitSource } from '../../../server/policy/sources/git-source.js';
+import { checkOut } from '../../../server/policy/sources/git-tree.js';
 import { A, B, filesOf, follow, type Followed, HEADER } from '../../support/followed-policy.js';
 import {
   type Committer,
@@ -100,6 +102,35 @@ describe('a folder in a repository', () => {
       expect(await look()).toEqual([A.policy.digest, 'source.unreadable']);
     }
     expect(existsSync(join(tmpdir(), 'escaped.yaml'))).toBe(false);
+  });
+
+  it('has no more bytes than a policy may have, in its files and in their names', async () => {
+    const before = left();
+    repository = await makeRepository('sha256');
+    const blob = repository.feed('x'.repeat(600), ['hash-object', '-w', '--stdin']);
+    const run = {
+      repository: repository.path,
+      programs: PROGRAMS,
+      signal: new AbortController().signal,
+      silence: 10_000,
+    };
+    const objects = openObjects(run, blob);
+    const files = repository.tree(['a', 'b'].map((name) => `100644 blob ${blob}\t${name}.yaml`).join('\n'));
+    const limits = { fileBytes: 600, totalBytes: 1_000 };
+    await expect(checkOut(objects, files, limits)).rejects.toThrow(
+      'has more than 1,000 bytes in the files there, up to "b.yaml": keep the policy in a folder of its own',
+    );
+    // Of a file that no policy can have, only the size is written.
+    const { folder, remove } = await checkOut(objects, files, { fileBytes: 500, totalBytes: 0 });
+    expect(statSync(join(folder, 'b.yaml')).size).toBe(600);
+    await remove();
+    const named = (letter: string): string =>
+      `040000 tree ${repository.rawTree(Buffer.concat([Buffer.from(`100644 ${letter.repeat(6 * 2 ** 20)}\0`), Buffer.from(blob, 'hex')]))}\t${letter}`;
+    await expect(checkOut(objects, repository.tree(['a', 'b', 'c'].map(named).join('\n')))).rejects.toThrow(
+      'has files and folders there whose names have more than 16777216 characters together',
+    );
+    objects.close();
+    expect(left()).toEqual(before);
   });
 
   it('says what is missing: the folder, the repository, the ref', async () => {
