@@ -20,6 +20,7 @@ import type { Services } from './http/door.js';
 import type { Route } from './http/route.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
 import { type Activator } from './policy/active/activator.js';
+import { closeAfter } from './lib/close-after.js';
 import type { Poller } from './lib/poller.js';
 import type { Logger } from './lib/ports.js';
 import { type GatewayServices, makeServices, type ServicesOptions } from './services.js';
@@ -164,9 +165,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const parts = { policies, activator, activations, revocations, failed, workers: null };
     return { url: listener.url, address: listener.at, ...parts, close: (ending) => (closing ??= close(ending)) };
   } catch (error) {
-    await Promise.all([bound.close(0), doors.tcp?.close(0), doors.socket?.close(0)]);
-    await opened?.close();
-    throw error;
+    const doorsToClose = [bound, doors.tcp, doors.socket].map((door) => () => door?.close(0));
+    return closeAfter(error, ...doorsToClose, () => opened?.close());
   }
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../compose.js';
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
+import { closeAfter } from '../lib/close-after.js';
 import type { Logger } from '../lib/ports.js';
 import { systemCodeOf } from '../lib/small-file.js';
 import { makeFolder } from '../lib/whole-file.js';
@@ -86,8 +87,7 @@ export async function takeAddresses(
     };
     return { api, admin, close };
   } catch (error) {
-    await api.close();
-    throw error;
+    return closeAfter(error, api.close);
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, storeOf } from '../config/index.js';
 import type { Database, OnWait } from '../db/database.js';
+import { andClose, closeAfter } from '../lib/close-after.js';
 import type { Logger } from '../lib/ports.js';
 import { LOAD_LIMITS } from '../limits/records.js';
 import { CliFailure, EXIT, type ExitStatus } from './exit.js';
@@ -45,8 +46,7 @@ export async function openStore(
     if (pending.length > 0) await told(migrate(db));
     return db;
   } catch (error) {
-    await db.close();
-    throw error;
+    return closeAfter(error, () => db.close());
   }
 }
 
@@ -74,11 +74,10 @@ export async function withNamedStore<T>(
   use: (db: Database) => Promise<T>,
 ): Promise<T> {
   const db = await openNamedStore(io, config, options);
-  try {
-    return await use(db);
-  } finally {
-    await db.close();
-  }
+  return andClose(
+    () => use(db),
+    () => db.close(),
+  );
 }
 
 /**

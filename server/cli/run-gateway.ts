@@ -21,6 +21,7 @@ import {
   watchTlsFiles,
 } from '../compose.js';
 import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/index.js';
+import { andClose, closeAfter } from '../lib/close-after.js';
 import { endsWithin } from '../lib/ends-within.js';
 import { systemClock as clock } from '../lib/ports.js';
 import { noteStuckDisk } from '../lib/stuck-disk.js';
@@ -69,14 +70,11 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
   let closing: (() => void) | null = null;
-  try {
+  const run = async (): Promise<void> => {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
     const taken = isLocal ? { ...config, adminListen: null } : config;
     const addresses = await takeAddresses(taken, tls);
-    const closeAddresses = async (error: unknown): Promise<never> => {
-      await addresses.close();
-      throw error;
-    };
+    const closeAddresses = (error: unknown): Promise<never> => closeAfter(error, addresses.close);
     const isAwaited = !isLocal && config.database.waitAtStart;
     const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
     const opening = isAwaited
@@ -164,20 +162,23 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       if (start !== null && active.labels === 'unverified') activator.confirmLabels({ active, bytes: start.bytes });
       return gateway;
     };
-    try {
-      const gateway = await begin().catch(async (error: unknown) => {
+    const serve = async (): Promise<void> => {
+      const gateway = await begin().catch((error: unknown) => {
         // It may answer already. The process would live as long as that.
         closing = endInTime(log, AT_ONCE);
-        await opened.gateway?.close(AT_ONCE);
-        throw error;
+        return closeAfter(error, () => opened.gateway?.close(AT_ONCE));
       });
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
       closing = endInTime(log, config.shutdown);
-      await gateway.close(config.shutdown);
-      if (typeof ended !== 'string') throw ended;
-    } finally {
+      const close = (): Promise<void> => gateway.close(config.shutdown);
+      await (typeof ended === 'string' ? close() : closeAfter(ended, close));
+    };
+    const closeStore = async (): Promise<void> => {
+      if (!(await db.close())) log.error({}, 'the store could not be closed: its disk does not answer');
+    };
+    const closeRest = async (): Promise<void> => {
       closing ??= endInTime(log, AT_ONCE);
       // Reloading stops first, so that it never finds the store closed.
       await reload.stop();
@@ -188,18 +189,18 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         trail?.close(),
         signingReads.end(SIGNING_LIMITS.reading),
       ]);
-      const isClosed = await db.close();
-      if (!isClosed) log.error({}, 'the store could not be closed: its disk does not answer');
       if (ends.includes(false)) noteStuckDisk();
-    }
-  } finally {
+    };
+    await andClose(serve, () => andClose(closeRest, closeStore));
+  };
+  await andClose(run, async () => {
     await reload.stop();
     await tracing?.close();
     stopWarnings();
     await log.flush();
     closing?.();
     termination.stop();
-  }
+  });
 }
 
 const AT_ONCE: Ending = { notice: null, deadline: 0 };

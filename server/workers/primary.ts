@@ -15,6 +15,7 @@ import type { Config } from '../config/index.js';
 import type { Bound } from '../http/http-server.js';
 import type { TcpAt } from '../http/listen-at.js';
 import { makeRateLimiter, type RateLimiter } from '../http/rate-limit.js';
+import { closeAfter } from '../lib/close-after.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
@@ -130,10 +131,9 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
     };
   } catch (error) {
     stopNews();
-    await team?.close({ notice: null, deadline: 0 });
-    await opened?.close();
-    await Promise.all([bound.close(), doors.tcp?.close(), doors.socket?.close()]);
-    throw error;
+    const parts = [bound, doors.tcp, doors.socket];
+    const closing = [() => team?.close({ notice: null, deadline: 0 }), () => opened?.close()];
+    return closeAfter(error, ...closing, ...parts.map((part) => () => part?.close()));
   }
 }
 

@@ -140,6 +140,18 @@ describe('an address', () => {
     const again = await bindTcp({ host: '0.0.0.0', port: bound.at.port });
     await again.close();
   });
+
+  it('that cannot be given back does not hide why the gateway cannot start', async () => {
+    const bound = await bindTcp({ host: '0.0.0.0', port: 0 });
+    const close = (): Promise<never> => Promise.reject(new Error('EIO'));
+    const warned = once(process, 'warning');
+    const start = { mode: { kind: 'local' }, db: open.db, rate, concurrency, log: silent } as const;
+    await expect(startGateway({ ...start, listen: { ...bound, at: bound.at, close } })).rejects.toThrow(
+      'loopback address only',
+    );
+    expect(await warned).toMatchObject([{ message: 'something could not be closed after a failure: EIO' }]);
+    await bound.close();
+  });
 });
 
 describe('a Unix socket', () => {
