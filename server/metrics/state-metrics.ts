@@ -1,6 +1,5 @@
 // The state of a gateway at the moment: the policy in force and its age, the store's connections, the audit log, and
 // whether requests can be answered. It is only read on demand, so it costs nothing in between.
-import type { Instant } from '../../engine/index.js';
 import type { AuditTrail } from '../audit/trail.js';
 import type { CredentialIssuer } from '../auth/authenticator.js';
 import type { Feed } from '../changes/feed.js';
@@ -8,6 +7,7 @@ import type { Database, PoolFacts } from '../db/database.js';
 import type { CutReason } from '../http/connection.js';
 import type { ConnectionFacts } from '../http/connection-table.js';
 import type { Readiness } from '../http/readiness.js';
+import type { CertificateTimes } from '../http/tls-files.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
 import type { Peers } from '../policy/store/peers.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/active/staleness.js';
@@ -264,13 +264,20 @@ export function publishIssuers({ gauge }: Registry, issuers: readonly Credential
   );
 }
 
-export function publishCertificate({ gauge }: Registry, expires: (() => Instant) | null): void {
+export function publishCertificates({ gauge }: Registry, times: CertificateTimes | null): void {
   gauge(
     {
       name: 'bailiwick_tls_certificate_expires_timestamp_seconds',
-      help: 'When the certificate of the API expires; absent without one.',
+      help: 'When the certificate of the API expires, and the first of the authorities for client certificates; absent without one.',
+      labels: ['of'],
     },
-    () => (expires === null ? [] : [[expires() / 1000]]),
+    () => {
+      const clientCa = times?.clientCaExpires() ?? null;
+      return [
+        ...(times === null ? [] : [[times.expires() / 1000, 'api'] as const]),
+        ...(clientCa === null ? [] : [[clientCa / 1000, 'client_ca'] as const]),
+      ];
+    },
   );
 }
 
