@@ -1,6 +1,6 @@
 // The first step of the composition: the services for a configuration and its ports, once per process. This is the only
 // place that wires store, credentials, policy, limits, metrics and routes together.
-import { type Instant, unrestrictedPolicy } from '../engine/index.js';
+import { unrestrictedPolicy } from '../engine/index.js';
 import { type Recorder, recordLife } from './audit/trail.js';
 import { makeRegistry } from './auth/authenticator.js';
 import {
@@ -32,6 +32,7 @@ import { makeAttempts } from './http/attempts.js';
 import { makeRateLimiter, type RateLimiter } from './http/rate-limit.js';
 import { makeRequestLog, type RequestLogOptions } from './http/request-log.js';
 import { makeReadiness } from './http/readiness.js';
+import type { CertificateTimes } from './http/tls-files.js';
 import type { Route } from './http/route.js';
 import { endSpans } from './http/span-ends.js';
 import { toldToEach } from './http/request-observer.js';
@@ -39,7 +40,7 @@ import { processMetrics } from './metrics/process-metrics.js';
 import { makeRequestMetrics } from './metrics/request-metrics.js';
 import {
   countReloads,
-  publishCertificate,
+  publishCertificates,
   publishChanges,
   publishConnections,
   publishAudit,
@@ -135,8 +136,8 @@ export interface ServicesOptions {
   readonly workers?: StatusOptions['workers'];
   /** Whether the other gateways of the store see this one. Defaults to no. */
   readonly isPeer?: boolean;
-  /** When the certificate of the API expires. Defaults to none. */
-  readonly certificateExpires?: (() => Instant) | null;
+  /** When the certificates of the API expire. Defaults to none. */
+  readonly certificates?: CertificateTimes | null;
   /** Records the spans of requests. Defaults to no recording. */
   readonly beginSpan?: BeginSpan;
 }
@@ -235,9 +236,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const unauthenticated = makeLimiter('unauthenticated', rate.unauthenticated);
   const nextId = makeIdSource();
   const auditFault = options.audit?.fault ?? ((): null => null);
-  const { certificateExpires = null } = options;
+  const { certificates = null } = options;
   const ping = (): Promise<void> => db.ping();
-  const readiness = makeReadiness({ policies, ages, clock, ping, auditFault, certificateExpires, isLeaving });
+  const readiness = makeReadiness({ policies, ages, clock, ping, auditFault, certificates, isLeaving });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
@@ -245,7 +246,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishReadiness(metrics, readiness);
   publishShadow(metrics, shadow);
   publishIssuers(metrics, actors.issuers);
-  publishCertificate(metrics, certificateExpires);
+  publishCertificates(metrics, certificates);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
   const registries = [metrics, processMetrics()];
@@ -334,7 +335,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       audit: options.audit ?? null,
       auditFolder: options.auditFolder ?? null,
       hasConsole: options.console === true,
-      certificateExpires,
+      certificates,
       workers: options.workers ?? null,
       authzen,
     }),

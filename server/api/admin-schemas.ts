@@ -16,10 +16,9 @@ const labels = schema({
   enum: ['unverified', 'verified', 'false'],
 });
 
-export const HEALTH_SCHEMA = Object.freeze({
-  title: 'Health',
-  ...whole({ status: said, checks: { type: 'object', additionalProperties: said } }),
-});
+const checks = { type: 'object', additionalProperties: said };
+
+export const HEALTH_SCHEMA = Object.freeze({ title: 'Health', ...whole({ status: said, checks }) });
 
 export const STATUS_SCHEMA = Object.freeze({
   title: 'Status',
@@ -27,6 +26,7 @@ export const STATUS_SCHEMA = Object.freeze({
     version: text,
     startedAt: instant,
     ready: flag,
+    checks: { description: 'Those of `/readyz`.', ...checks },
     policy: text,
     snapshot: digest,
     decisions: digest,
@@ -89,7 +89,11 @@ export const STATUS_SCHEMA = Object.freeze({
         'Null unless others are answered in the words of AuthZEN. `vocabulary`: its digest; null: names mean themselves.',
       ...nullable(whole({ vocabulary: nullable(digest) })),
     },
-    certificate: { description: 'Of the API; null without one.', ...nullable(whole({ expiresAt: instant })) },
+    certificate: {
+      description:
+        'Of the API; null without one. `clientCaExpiresAt`: of the authority for client certificates that expires first; null without any.',
+      ...nullable(whole({ expiresAt: instant, clientCaExpiresAt: nullable(instant) })),
+    },
     lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
     shadow: nullable(SHADOW_SUMMARY),
     workers: {

@@ -12,9 +12,10 @@ import {
   type TlsIdentity,
 } from '../compose.js';
 import { type Address, adminSocketOf, type Config } from '../config/index.js';
+import { formatInstant } from '../../engine/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { closeAfter } from '../lib/close-after.js';
-import type { Logger } from '../lib/ports.js';
+import { type Logger, systemClock } from '../lib/ports.js';
 import { systemCodeOf } from '../lib/small-file.js';
 import { makeFolder } from '../lib/whole-file.js';
 import { CliFailure, EXIT, type ExitStatus } from './exit.js';
@@ -31,6 +32,12 @@ export async function openTls(
     if (identity.isKeyExposed()) log.warn({ path: keyFile }, 'every user of this machine can read the private key');
     const fault = identity.fault();
     if (fault !== null) log.warn({ path: certFile }, `clients refuse the certificate: it ${fault}`);
+    const clientCa = identity.clientCaExpires();
+    if (clientCa !== null && clientCa <= systemClock.now())
+      log.warn(
+        { path: clientCaFile },
+        `client certificates are refused: their CA expired at ${formatInstant(clientCa)}`,
+      );
     return identity;
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;

@@ -298,6 +298,8 @@ const STATUSES: ReadonlyMap<string, ExitStatus> = new Map<string, ExitStatus>([
   ['policy.guardrail_violated', EXIT.guardrailViolated],
   ['source.forged', EXIT.integrity],
   ['source.unreachable', EXIT.away],
+  // Whoever publishes does that elsewhere, and may be about to.
+  ['source.missing', EXIT.away],
   ['source.unsettled', EXIT.away],
 ]);
 const PUBLISHED = /^(?:snapshot|signature|statement)\./;

@@ -129,7 +129,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
         origins: isLocal ? null : config.cors.origins,
         ages: config.snapshot,
         isPeer: !isLocal,
-        certificateExpires: tls === null ? null : tls.expires,
+        certificates: tls,
         rule,
         tables,
         keep: keeper.keep,

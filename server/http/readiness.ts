@@ -2,9 +2,9 @@
 import type { AuditFault } from '../audit/trail.js';
 import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
 import { type AgeLimits, isLeaseExpired, undecidedBecause } from '../policy/active/staleness.js';
-import type { Instant } from '../../engine/index.js';
 import type { Clock } from '../lib/ports.js';
 import { HEALTH_LIMITS } from '../limits/http.js';
+import type { CertificateTimes } from './tls-files.js';
 
 export interface ReadinessOptions {
   readonly policies: ActivePolicy;
@@ -14,8 +14,8 @@ export interface ReadinessOptions {
   readonly ping: () => Promise<void>;
   /** Why requests cannot be recorded; null if they can, or may be answered without that. */
   readonly auditFault: () => AuditFault | null;
-  /** When the certificate of the API expires; null without one. */
-  readonly certificateExpires: (() => Instant) | null;
+  /** Null without TLS. Without authorities for client certificates, other credentials still work. */
+  readonly certificates: CertificateTimes | null;
   /** Whether the gateway is about to stop. */
   readonly isLeaving: () => boolean;
 }
@@ -30,7 +30,7 @@ export interface Readiness {
 
 /** Asks the store only once in a while, however many callers want to know. */
 export function makeReadiness(options: ReadinessOptions): () => Promise<Readiness> {
-  const { policies, ages, clock, ping, auditFault, certificateExpires, isLeaving } = options;
+  const { policies, ages, clock, ping, auditFault, certificates, isLeaving } = options;
   const storeAnswers = remembered(() => answersInTime(ping));
   /** A snapshot with false labels says something untrue about itself, so nobody stands behind it. */
   const mayDecide = (state: PolicyState): boolean =>
@@ -40,7 +40,7 @@ export function makeReadiness(options: ReadinessOptions): () => Promise<Readines
     const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');
     const checks = {
       listener: said(!isLeaving()),
-      certificate: said(certificateExpires === null || clock.now() < certificateExpires()),
+      certificate: said(certificates === null || clock.now() < certificates.expires()),
       policy: said(mayDecide(policies.state())),
       store: said(await storeAnswers()),
       outbox: said(fault !== 'store'),

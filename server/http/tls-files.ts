@@ -33,11 +33,15 @@ export interface TlsIdentity {
   readonly certificate: () => X509Certificate;
   /** When the certificate expires. */
   readonly expires: () => Instant;
+  /** When the first authority for client certificates expires that has no later namesake; null if there are none. */
+  readonly clientCaExpires: () => Instant | null;
   /** Why clients refuse the certificate now, as the end of a sentence; null if they do not for its times. */
   readonly fault: () => string | null;
   /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
 }
+
+export type CertificateTimes = Pick<TlsIdentity, 'expires' | 'clientCaExpires'>;
 
 /** Rejects with `TlsFileError`. An expired certificate is used only at the start, or in place of another expired one. */
 export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemClock): Promise<TlsIdentity> {
@@ -47,7 +51,8 @@ export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemCl
     asksClients: files.clientCaFile !== null,
     context: () => current.context,
     certificate: () => current.certificate,
-    expires: () => expiryOf(current),
+    expires: () => expiryOf(current.certificate),
+    clientCaExpires: () => current.clientCaExpires,
     fault: () => faultOfTime(current, now()),
     isKeyExposed: () => current.isKeyExposed,
     onRenewed: (listener) => {
@@ -110,19 +115,31 @@ async function readOne(path: string): Promise<ReadFile> {
 interface Pair {
   readonly read: ReadPair;
   readonly certificate: X509Certificate;
+  readonly clientCaExpires: Instant | null;
   readonly isKeyExposed: boolean;
   readonly context: SecureContextOptions;
 }
 
-function expiryOf({ certificate }: Pair): Instant {
-  return instantOf(Date.parse(certificate.validTo));
+function expiryOf({ validTo }: X509Certificate): Instant {
+  return instantOf(Date.parse(validTo));
+}
+
+/** An authority may be listed beside its successor. */
+function firstToExpire(authorities: readonly X509Certificate[]): Instant {
+  const last = new Map<string, Instant>();
+  for (const one of authorities) {
+    const [expiry, other] = [expiryOf(one), last.get(one.subject)];
+    if (other === undefined || other < expiry) last.set(one.subject, expiry);
+  }
+  return instantOf(Math.min(...last.values()));
 }
 
 /** Why clients refuse the certificate at this time, or null. */
 function faultOfTime(pair: Pair, at: Instant): string | null {
   const begins = instantOf(Date.parse(pair.certificate.validFrom));
   if (at < begins) return `is valid only from ${formatInstant(begins)}`;
-  return at < expiryOf(pair) ? null : `expired at ${formatInstant(expiryOf(pair))}`;
+  const ends = expiryOf(pair.certificate);
+  return at < ends ? null : `expired at ${formatInstant(ends)}`;
 }
 
 const OTHERS_MAY_READ = 0o004;
@@ -134,7 +151,7 @@ function checkPair(read: ReadPair): Pair {
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsFileError(`\`${key.path}\` is not the key of the certificate in \`${cert.path}\``);
   }
-  if (clientCa !== null) certificatesIn(clientCa);
+  const clientCaExpires = clientCa === null ? null : firstToExpire(certificatesIn(clientCa));
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
     cert: cert.bytes,
@@ -149,7 +166,7 @@ function checkPair(read: ReadPair): Pair {
       cause: error,
     });
   }
-  return { read, certificate, isKeyExposed: (key.mode & OTHERS_MAY_READ) !== 0, context };
+  return { read, certificate, clientCaExpires, isKeyExposed: (key.mode & OTHERS_MAY_READ) !== 0, context };
 }
 
 /**

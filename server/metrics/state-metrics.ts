@@ -1,6 +1,5 @@
 // The state of a gateway at the moment: the policy in force and its age, the store's connections, the audit log, and
 // whether requests can be answered. It is only read on demand, so it costs nothing in between.
-import type { Instant } from '../../engine/index.js';
 import type { AuditTrail } from '../audit/trail.js';
 import type { CredentialIssuer } from '../auth/authenticator.js';
 import type { Feed } from '../changes/feed.js';
@@ -8,8 +7,10 @@ import type { Database, PoolFacts } from '../db/database.js';
 import type { CutReason } from '../http/connection.js';
 import type { ConnectionFacts } from '../http/connection-table.js';
 import type { Readiness } from '../http/readiness.js';
-import type { ActivePolicy } from '../policy/active/active-policy.js';
+import type { CertificateTimes } from '../http/tls-files.js';
+import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
 import type { Peers } from '../policy/store/peers.js';
+import { isSourceAway } from '../policy/policy-fault.js';
 import { ageOf, type AgeLimits, stalenessOf } from '../policy/active/staleness.js';
 import type { Clock } from '../lib/ports.js';
 import type { Shadow } from '../shadow/shadow.js';
@@ -19,7 +20,7 @@ import type { MetricValue, Registry } from './series.js';
 export function countReloads({ counter }: Registry, policies: ActivePolicy): ActivePolicy {
   const reloads = counter({
     name: 'bailiwick_snapshot_reloads_total',
-    help: 'Activations of policies, and offers that were refused, by the code of the reason.',
+    help: 'Activations of policies, offers that were refused, and failures to read the source (away), by the code of the reason.',
     labels: ['result', 'reason'],
   });
   return {
@@ -31,10 +32,12 @@ export function countReloads({ counter }: Registry, policies: ActivePolicy): Act
     },
     refuse: (fault) => {
       policies.refuse(fault);
-      reloads.add('refused', fault.code);
+      reloads.add(isSourceAway(fault) ? 'away' : 'refused', fault.code);
     },
   };
 }
+
+const isAway = ({ refusal }: PolicyState): boolean => refusal !== null && isSourceAway(refusal);
 
 interface PolicyFacts {
   readonly policies: ActivePolicy;
@@ -89,7 +92,11 @@ export function publishPolicy({ gauge }: Registry, { policies, ages, clock }: Po
   );
   gauge(
     { name: 'bailiwick_snapshot_refused', help: '1 while what the source offers cannot be served, else 0.' },
-    () => [[state().refusal === null ? 0 : 1]],
+    () => [[state().refusal === null || isAway(state()) ? 0 : 1]],
+  );
+  gauge(
+    { name: 'bailiwick_source_up', help: '0 while the source of the policy cannot be reached or read, else 1.' },
+    () => [[isAway(state()) ? 0 : 1]],
   );
   gauge(
     {
@@ -264,13 +271,20 @@ export function publishIssuers({ gauge }: Registry, issuers: readonly Credential
   );
 }
 
-export function publishCertificate({ gauge }: Registry, expires: (() => Instant) | null): void {
+export function publishCertificates({ gauge }: Registry, times: CertificateTimes | null): void {
   gauge(
     {
       name: 'bailiwick_tls_certificate_expires_timestamp_seconds',
-      help: 'When the certificate of the API expires; absent without one.',
+      help: 'When the certificate of the API expires, and the first of the authorities for client certificates; absent without one.',
+      labels: ['of'],
     },
-    () => (expires === null ? [] : [[expires() / 1000]]),
+    () => {
+      const clientCa = times?.clientCaExpires() ?? null;
+      return [
+        ...(times === null ? [] : [[times.expires() / 1000, 'api'] as const]),
+        ...(clientCa === null ? [] : [[clientCa / 1000, 'client_ca'] as const]),
+      ];
+    },
   );
 }
 

@@ -21,6 +21,13 @@ export class PolicyRefused extends Error {
   }
 }
 
+/** The source cannot be reached or read, or has nothing: no policy was refused. */
+export function isSourceAway({ code }: PolicyFault): boolean {
+  return SOURCE_AWAY.includes(code);
+}
+
+const SOURCE_AWAY: readonly string[] = ['source.unreachable', 'source.unreadable', 'source.missing'];
+
 /** To be thrown. */
 export function refusal(code: string, message: string): PolicyRefused {
   return new PolicyRefused(oneLine(code, message));

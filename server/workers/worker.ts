@@ -89,7 +89,7 @@ async function start({
     ages: config.snapshot,
     isLeaving: at.isLeaving,
     connections: at.connections,
-    certificateExpires: tls === null ? null : tls.expires,
+    certificates: tls,
     // The primary tells this worker when the source has confirmed the policy.
     confirmedBy: 'source',
     ...(tracing === null ? {} : { beginSpan: tracing.beginSpan }),

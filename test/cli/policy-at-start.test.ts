@@ -82,6 +82,16 @@ it('says in the log that the copy of a git source could not be removed', async (
   expect(made.stderr()).toContain('what an offer occupied could not be removed');
 });
 
+it('ends with a status to try again at where nothing was published yet', async () => {
+  const [cwd, { path: git }] = [await makeFolder({ 'empty/.keep': '' }), await makeRepository()];
+  for (const source of [{ git, ref: 'refs/heads/later' }, { directory: join(cwd, 'empty') }]) {
+    writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ snapshot: { source } }));
+    const config = await loadConfig({ flags: {}, env: {}, cwd });
+    const found = await policyAtStart(makeIo({ cwd, env: { PATH: PROGRAMS } }).io, config, undefined);
+    expect(await found.takeOffered(null)).toMatchObject({ without: { status: 10, code: 'source.missing' } });
+  }
+});
+
 describe('does not wait for good, and says what to do,', () => {
   /** A start from this policy, in a folder with a signed snapshot, a folder of policy and a keyring. */
   async function startOf(policy: string): Promise<{ readonly cwd: string; readonly started: () => Promise<unknown> }> {

@@ -133,11 +133,16 @@ describe('serve', () => {
     const folder = await makeFolder();
     const authority = await makeAuthority(folder);
     const { certFile, keyFile } = await issue(folder, 'server', { authority });
-    const settings = await makeFolder({ 'bailiwick.yaml': `tls: { certFile: ${certFile}, keyFile: ${keyFile} }\n` });
+    const clientCa = await issue(folder, 'clients', { authority, days: -1 });
+    const mtls = `mtls: { caFile: ${clientCa.certFile}, provider: orcid, subjectFrom: san:uri }`;
+    const settings = await makeFolder({
+      'bailiwick.yaml': `tls: { certFile: ${certFile}, keyFile: ${keyFile} }\nauthentication: { ${mtls} }\n`,
+    });
     const config = ['--config', `${settings}/bailiwick.yaml`];
     const served = await start('serve', '--policy', policy, '--listen', '0.0.0.0:0', ...config);
     expect(served.ready['url']).toMatch(/^https:/);
     expect(served.stderr()).not.toMatch(CLEAR_TEXT);
+    expect(served.stderr()).toMatch(/client certificates are refused: their CA expired at 20/);
     await issue(folder, 'server', { authority });
     served.child.kill('SIGHUP');
     while (!served.stderr().includes('the TLS certificate was renewed')) await sleep(20);

@@ -108,17 +108,27 @@ describe('status', () => {
     expect([got, stderr]).toEqual([6, expect.stringContaining('it is not a socket of this user')]);
   });
 
-  it('says of what has expired that it has', async () => {
+  it('says which checks fail, and of what has expired that it has', async () => {
     const expiresAt = '2020-01-01T00:00:00Z';
     const server = createServer((_, response) => {
-      response.end(JSON.stringify({ certificate: { expiresAt }, statement: { generation: 7, expiresAt } }));
+      const certificate = { expiresAt: '2999-01-01T00:00:00Z', clientCaExpiresAt: expiresAt };
+      const checks = { certificate: 'ok', policy: 'failed', audit: 'failed' };
+      const body = {
+        ready: false,
+        checks,
+        undecided: 'it expired',
+        certificate,
+        statement: { generation: 7, expiresAt },
+      };
+      response.end(JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const at = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
     const [, text] = await status('--admin-url', at);
     server.close();
     expect(text).toMatch(/^statement +generation 7, expired at 2020-/m);
-    expect(text).toMatch(/^certificate +expired at 2020-/m);
+    expect(text).toMatch(/^certificate +expires at 2999-\S+; the client CA expired at 2020-/m);
+    expect(text).toMatch(/^ready +no: policy, audit; decides nothing: it expired$/m);
   });
 
   it('does not trust what is not a gateway, and shows nothing that a terminal would obey', async () => {

@@ -1,5 +1,5 @@
 // The files of deploy/ compared with the program: their flags, settings, routes, ports and times exist. Programs that
-// can judge the files are asked if they are installed: systemd, nginx, HAProxy, Caddy.
+// can judge the files are asked if they are installed: systemd here, and the proxies in proxies.test.ts.
 import { describe, expect, it, test } from '@jest/globals';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { declaredAdminRoutes } from '../support/api-description.js';
-import { makeAuthority } from '../support/certificates.js';
 import { findProgram } from '../support/programs.js';
 import { fromRoot } from '../support/root.js';
 import { runCli } from '../support/run-cli.js';
@@ -41,7 +40,7 @@ describe('systemd', () => {
     lines.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
 
   it('starts what there is, with settings that hold, and waits for it to end', async () => {
-    expect(all('ExecStart')).toEqual(['/usr/local/bin/bailiwick serve']);
+    expect(all('ExecStart')).toEqual(['/usr/local/bin/bailiwick serve --format json']);
     expect(all('Environment').join(' ')).toContain('BAILIWICK_CONFIG=/etc/bailiwick/bailiwick.yaml');
     const settings = await checkedSettings(read('systemd/bailiwick.yaml'));
     const seconds = secondsToStop(settings);
@@ -112,7 +111,7 @@ describe('the container', () => {
   it('begins the program as nobody, with what it writes in two folders', () => {
     expect(last).toContain('USER 10001:10001');
     expect(last).toContain('ENTRYPOINT ["bailiwick"]');
-    expect(last).toContain('CMD ["serve", "--policy", "/etc/bailiwick/snapshot.json"]');
+    expect(last).toContain('CMD ["serve", "--format", "json", "--policy", "/etc/bailiwick/snapshot.json"]');
     const { bin } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
       readonly bin: { readonly bailiwick: string };
     };
@@ -143,14 +142,13 @@ describe('the container', () => {
   ])('is healthy where /readyz says so: %d is %d', async (status, expected) => {
     const [, check = ''] = /CMD (\["node".*\])/.exec(last.find((line) => line.startsWith('HEALTHCHECK ')) ?? '') ?? [];
     const [, ...args] = JSON.parse(check) as readonly string[];
+    // Gateways with `tls` speak TLS at their addresses, and clear text on this socket only.
+    const socket = join(await makeFolder(), 'admin.sock');
     const server = createServer((request, response) => {
       response.writeHead(HEALTH.includes(request.url ?? '') ? status : 404).end();
-    }).listen(0, '127.0.0.1');
+    }).listen(socket);
     await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const asked = args.map((arg) => arg.replace(':8081/', `:${String(port)}/`));
-    const child = spawn(process.execPath, asked, { stdio: 'ignore' });
+    const child = spawn(process.execPath, args, { stdio: 'ignore', env: { BAILIWICK_ADMIN_SOCKET: socket } });
     await once(child, 'exit');
     server.close();
     expect(child.exitCode).toBe(expected);
@@ -351,69 +349,5 @@ describe('Kubernetes', () => {
       expect(status).toBe(0);
       for (const flag of args.filter((arg) => arg.startsWith('--'))) expect(stdout).toContain(flag);
     }
-  });
-});
-
-describe('proxies', () => {
-  const nginx = findProgram('nginx');
-  (nginx === null ? it.skip : it)('nginx takes its file', async () => {
-    const folder = await makeFolder();
-    const { certFile, keyFile } = await makeAuthority(folder);
-    const conf = read('proxy/nginx.conf')
-      .replace('/etc/nginx/tls/gateway.example.org.crt', certFile)
-      .replace('/etc/nginx/tls/gateway.example.org.key', keyFile);
-    writeFileSync(join(folder, 'bailiwick.conf'), conf);
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      .map((one) => `${one}_temp_path ${folder}/${one};`)
-      .join(' ');
-    writeFileSync(
-      join(folder, 'nginx.conf'),
-      `pid ${folder}/pid; events {} http { access_log off; ${temporary} include bailiwick.conf; }`,
-    );
-    const { stderr } = await run(nginx ?? '', [
-      '-t',
-      '-e',
-      join(folder, 'error'),
-      '-p',
-      folder,
-      '-c',
-      join(folder, 'nginx.conf'),
-    ]);
-    expect(stderr).toContain('test is successful');
-    expect(stderr).not.toMatch(/warn|emerg|deprecated/);
-  });
-
-  const haproxy = findProgram('haproxy');
-  (haproxy === null ? it.skip : it)('HAProxy takes its file', async () => {
-    const folder = await makeFolder();
-    const { certFile, keyFile } = await makeAuthority(folder);
-    writeFileSync(join(folder, 'both.pem'), readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'));
-    const path = join(folder, 'haproxy.cfg');
-    const cfg = read('proxy/haproxy.cfg').replace('/etc/haproxy/gateway.example.org.pem', join(folder, 'both.pem'));
-    writeFileSync(path, cfg);
-    const { stdout, stderr } = await run(haproxy ?? '', ['-c', '-f', path]);
-    expect(stdout).toContain('Configuration file is valid');
-    expect(stderr).not.toMatch(/WARNING|ALERT/);
-  });
-
-  const caddy = findProgram('caddy');
-  (caddy === null ? it.skip : it)('Caddy takes its file, formatted as it formats it', async () => {
-    const folder = await makeFolder({ Caddyfile: read('proxy/Caddyfile') });
-    const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    const validated = await run(
-      caddy ?? '',
-      ['validate', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
-      { env },
-    );
-    expect(validated.stdout + validated.stderr).toContain('Valid configuration');
-    const { stdout } = await run(caddy ?? '', ['fmt', join(folder, 'Caddyfile')], { env });
-    expect(stdout).toBe(read('proxy/Caddyfile'));
-  });
-
-  it('believe nobody else about where requests come from', () => {
-    expect(read('proxy/nginx.conf')).toContain('proxy_set_header X-Forwarded-For $remote_addr;');
-    expect(read('proxy/haproxy.cfg')).toContain('http-request set-header X-Forwarded-For %[src]');
-    expect(read('proxy/Caddyfile')).toContain('header_up X-Forwarded-For {remote_host}');
-    expect(read('systemd/bailiwick.yaml')).toContain("trustProxy: [127.0.0.1, '::1']");
   });
 });

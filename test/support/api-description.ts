@@ -59,7 +59,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     audit: null,
     auditFolder: null,
     hasConsole: true,
-    certificateExpires: null,
+    certificates: null,
     workers: null,
     authzen: null,
     startedAt: instantOf(0),

@@ -6,7 +6,7 @@ import { makeRegistry, type Series } from '../../server/metrics/series.js';
 import {
   countReloads,
   publishAudit,
-  publishCertificate,
+  publishCertificates,
   publishChanges,
   publishConnections,
   publishIssuers,
@@ -42,7 +42,7 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
     totals: () => ({ compared: 0, gained: 0, lost: 0, both: 0, skipped: 0 }),
   });
   publishIssuers(registry, []);
-  publishCertificate(registry, null);
+  publishCertificates(registry, null);
   publishChanges(registry, { state: () => null });
   publishConnections(registry, () => ({ max: 1, known: 0, strangers: 0 }));
   const series = [...(await registry.read()), ...(await processMetrics().read())];

@@ -17,7 +17,7 @@ export const defineStatus = verb(TAKES, showStatus, {
       'bailiwick status --admin-url https://gateway.example.org:8081 --admin-key-file admin.key',
   },
   json: [
-    '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
+    '{"version","startedAt","ready","checks","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
     ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
   ],
 });
@@ -39,7 +39,8 @@ const AGES: ReadonlyMap<string, string> = new Map([
 function readyText(body: AnswerMembers): string {
   const undecided = body.get('undecided');
   const why = typeof undecided === 'string' ? `; decides nothing: ${undecided}` : '';
-  return `${body.get('ready') === true ? 'yes' : 'no'}${why}`;
+  const failed = [...membersOf(body.get('checks'))].flatMap(([check, said]) => (said === 'ok' ? [] : [textOf(check)]));
+  return `${body.get('ready') === true ? 'yes' : ['no', failed.join(', ')].filter(Boolean).join(': ')}${why}`;
 }
 
 function statementText(statement: AnswerMembers): string {
@@ -66,7 +67,9 @@ function auditText(audit: AnswerMembers): string {
 }
 
 function certificateText(certificate: AnswerMembers): string {
-  return certificate.size === 0 ? 'none' : expiryText(certificate.get('expiresAt'));
+  if (certificate.size === 0) return 'none';
+  const clientCa = certificate.get('clientCaExpiresAt') ?? null;
+  return `${expiryText(certificate.get('expiresAt'))}${clientCa === null ? '' : `; the client CA ${expiryText(clientCa)}`}`;
 }
 
 /** Why the source's offer is not served. */

@@ -12,6 +12,7 @@ import { programVersion } from '../../lib/version.js';
 import type { AuthzenSettings } from './authzen.js';
 import type { Readiness } from '../readiness.js';
 import type { StatusRoute } from '../route.js';
+import type { CertificateTimes } from '../tls-files.js';
 import { shadowSummary } from './shadow.js';
 
 export interface StatusOptions {
@@ -25,8 +26,8 @@ export interface StatusOptions {
   readonly readiness: () => Promise<Readiness>;
   /** Null if nothing is recorded. */
   readonly audit: Pick<Recorder, 'lags'> | null;
-  /** When the certificate of the API expires; null without one. */
-  readonly certificateExpires: (() => Instant) | null;
+  /** Null without TLS. */
+  readonly certificates: CertificateTimes | null;
   /** The workers of this gateway; null if it has none. */
   readonly workers: (() => { readonly size: number; readonly serving: number }) | null;
   /** Null unless others are answered in the words of AuthZEN. */
@@ -35,7 +36,7 @@ export interface StatusOptions {
 
 export function makeStatusRoute(options: StatusOptions): StatusRoute {
   const { startedAt, db, policies, ages, shadow, peers, readiness } = options;
-  const { audit, certificateExpires, workers, authzen } = options;
+  const { audit, certificates, workers, authzen } = options;
   const version = programVersion();
   return {
     method: 'GET',
@@ -53,13 +54,14 @@ export function makeStatusRoute(options: StatusOptions): StatusRoute {
         version,
         startedAt: formatInstant(startedAt),
         ready: isReady,
+        checks,
         ...policyFacts(state),
         ageSeconds: Math.floor(ageOf(state, at) / 1000),
         stale: stalenessOf(state, ages, at),
         undecided: undecidedBecause(state, ages, at),
         store: { kind: db.kind, ok: checks.store === 'ok', replicas: db.replicas().map(replicaFacts) },
         audit: audit === null ? null : auditFacts(audit.lags(), checks),
-        certificate: certificateExpires === null ? null : { expiresAt: formatInstant(certificateExpires()) },
+        certificate: certificates === null ? null : certificateFacts(certificates),
         authzen: authzen === null ? null : { vocabulary: authzen.vocabulary?.digest ?? null },
         shadow: candidate === null ? null : shadowSummary(candidate),
         workers: workers === null ? null : workers(),
@@ -76,6 +78,14 @@ function replicaFacts({ address, isUsed, age, fault }: ReplicaState): object {
 
 function auditFacts({ file, store }: AuditLags, { audit, outbox }: Readiness['checks']): object {
   return { ok: audit === 'ok' && outbox === 'ok', fileLagSeconds: file / 1000, storeLagSeconds: store / 1000 };
+}
+
+function certificateFacts({ expires, clientCaExpires }: CertificateTimes): object {
+  const clientCa = clientCaExpires();
+  return {
+    expiresAt: formatInstant(expires()),
+    clientCaExpiresAt: clientCa === null ? null : formatInstant(clientCa),
+  };
 }
 
 function peerFacts({ startedAt, seenAt, ...facts }: PeerGateway): object {

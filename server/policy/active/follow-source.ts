@@ -10,7 +10,7 @@ import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
 import { type FolderThread, makeFolderThread } from '../open/snapshot-thread.js';
-import { oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
+import { isSourceAway, oneLine, type PolicyFault, PolicyRefused, refusal } from '../policy-fault.js';
 import type { LookResult, Offer, Source, Why } from '../sources/source.js';
 import { anotherPolicy, type PublicationRule, releaseOffer, verifyOffer } from '../open/verify-offer.js';
 
@@ -38,10 +38,9 @@ export function followSource(options: FollowOptions): Poller {
   let again = false;
   const tell = (fault: PolicyFault): void => {
     policies.refuse(fault);
-    log.error(
-      { ...source.facts, snapshot: policies.current().policy.digest, ...fault },
-      'the policy that the source offers was refused, and the policy in force stays',
-    );
+    const fields = { ...source.facts, snapshot: policies.current().policy.digest, ...fault };
+    if (isSourceAway(fault)) log.warn(fields, 'the source of the policy cannot be read, and the policy in force stays');
+    else log.error(fields, 'the policy that the source offers was refused, and the policy in force stays');
   };
   /** The last fault of the source still holds, whatever somebody else has activated since. */
   const recall = (fault: PolicyFault): void => {
@@ -70,16 +69,21 @@ export function followSource(options: FollowOptions): Poller {
         log.error({ ...source.facts, error }, 'the age of the policy could not be noted in the store');
     }
   };
-  const use = async (found: SourceAnswer, after: number, signal: AbortSignal): Promise<void> => {
+  const use = async (found: SourceAnswer, { after, isAsked }: Look, signal: AbortSignal): Promise<void> => {
     if (found.kind === 'unsettled') return;
     const before = outage;
     outage = found.kind === 'fault' ? found.fault : null;
     if (outage !== null) {
-      // Logged once, however long it lasts.
-      if (!isSame(outage, before)) tell(outage);
+      // Logged once, however long it lasts, and when somebody asks.
+      if (isAsked || !isSame(outage, before)) tell(outage);
       else recall(outage);
       return;
     }
+    if (before !== null && isSourceAway(before))
+      log.info(
+        { ...source.facts, snapshot: policies.current().policy.digest },
+        'the source of the policy can be read again',
+      );
     if (found.kind === 'offer') {
       offers += 1;
       const onReturned = returnsFrom(offers);
@@ -125,8 +129,7 @@ export function followSource(options: FollowOptions): Poller {
       if (found.kind === 'offer') await releaseOffer(found.offer, log);
       return;
     }
-    if (why === 'now') outage = null;
-    await use(found, after, signal);
+    await use(found, { after, isAsked: why === 'now' }, signal);
   });
   return {
     stop: () => watch.stop().finally(folders.close),
@@ -136,6 +139,12 @@ export function followSource(options: FollowOptions): Poller {
       return watch.pollNow();
     },
   };
+}
+
+/** One look at the source. */
+interface Look extends Pick<Offered, 'after'> {
+  /** Whether somebody asked for it. */
+  readonly isAsked: boolean;
 }
 
 /** `fault`: the source has nothing to offer, or cannot be read. */

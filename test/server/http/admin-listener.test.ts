@@ -77,20 +77,30 @@ describe('health', () => {
     await services.close();
   });
 
-  it('is not ready once the certificate of the API has expired', async () => {
+  it('is not ready once the certificate of the API has expired, and tells when that of the client CA does', async () => {
     const rate = { perActor: 0, perAddress: 0, unauthenticated: 0 };
     let now = instantOf(0);
     const services = await makeServices({
       ...{ mode: { kind: 'local' }, rate, concurrency: { perActor: 4 }, log: silent, db: open.db },
       clock: { now: () => now },
-      certificateExpires: () => instantOf(1000),
+      certificates: { expires: () => instantOf(1000), clientCaExpires: () => instantOf(500) },
     });
     const at = await bindTcp({ host: '127.0.0.1', port: 0 });
-    const listener = await listen(services, { routes: services.adminRoutes, manner: { guard: noPage }, at });
+    const listener = await listen(services, {
+      routes: services.adminRoutes,
+      manner: { guard: noPage, showsStatus: true },
+      at,
+    });
     const ready = async (): Promise<unknown> => (await callAdmin(at.at.port, { path: '/readyz' })).json;
     expect(await ready()).toEqual({ status: 'ok', checks: ALL_OK });
     now = instantOf(1000);
-    expect(await ready()).toEqual({ status: 'failed', checks: { ...ALL_OK, certificate: 'failed' } });
+    const checks = { ...ALL_OK, certificate: 'failed' };
+    expect(await ready()).toEqual({ status: 'failed', checks });
+    const certificate = { expiresAt: '1970-01-01T00:00:01.000Z', clientCaExpiresAt: '1970-01-01T00:00:00.500Z' };
+    expect((await callAdmin(at.at.port)).json).toMatchObject({ ready: false, checks, certificate });
+    const { text } = await callAdmin(at.at.port, { path: '/metrics' });
+    expect(text).toContain('bailiwick_tls_certificate_expires_timestamp_seconds{of="api"} 1\n');
+    expect(text).toContain('bailiwick_tls_certificate_expires_timestamp_seconds{of="client_ca"} 0.5\n');
     await listener.close();
     await services.close();
   });

@@ -1,6 +1,7 @@
 // The API under TLS: what clients can agree on, certificates that are replaced while requests are in flight, and what a client's
 // own certificate says of it.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -314,6 +315,27 @@ describe('a certificate that clients would refuse', () => {
     const found = (await openTlsIdentity({ ...files, clientCaFile: null }, clock)).fault();
     if (fault === null) expect(found).toBeNull();
     else expect(found).toMatch(new RegExp(`^${fault} \\d{4}-`));
+  });
+
+  it('is known of authorities for clients: of the first to expire that has no successor', async () => {
+    const [name, soon, later] = await Promise.all([
+      issue(folder, 'ca', { authority, days: -1 }),
+      issue(folder, 'soon', { authority, days: 1 }),
+      issue(folder, 'later', { authority, days: 3 }),
+    ]);
+    const end = ({ certFile }: Issued): number => Date.parse(new X509Certificate(readFileSync(certFile)).validTo);
+    const expiryOf = async (...listed: readonly Issued[]): Promise<number | null> => {
+      const clientCaFile = join(folder, 'bundle.crt');
+      writeFileSync(clientCaFile, listed.map(({ certFile }) => readFileSync(certFile, 'utf8')).join(''));
+      return (await openTlsIdentity({ ...server, clientCaFile })).clientCaExpires();
+    };
+    expect(await expiryOf(later, soon)).toBe(end(soon));
+    const ended = end(name);
+    const old = { ...name, certFile: join(folder, 'old.crt') };
+    copyFileSync(name.certFile, old.certFile);
+    expect(await expiryOf(old, soon)).toBe(ended);
+    await issue(folder, 'ca', { authority, days: 2 });
+    expect(await expiryOf(old, name, later)).toBe(end(name));
   });
 
   it('takes the place of another such one, so that a start does not depend on it', async () => {

@@ -123,6 +123,7 @@ describe('what is exposed', () => {
       'bailiwick_snapshot_refused gauge',
       'bailiwick_snapshot_reloads_total counter',
       'bailiwick_snapshot_stale gauge',
+      'bailiwick_source_up gauge',
       'bailiwick_tls_certificate_expires_timestamp_seconds gauge',
       'bailiwick_tls_failures_total counter',
     ]);
@@ -223,7 +224,7 @@ describe('what is exposed', () => {
     expect(valueOf(series, name, labels)).toBe(expected);
   });
 
-  it('follows a swap: one digest at a time, a later generation, and the refusal is over', async () => {
+  it('follows a swap: one digest at a time, a later generation, and the refusal is over; a source that is away refuses nothing', async () => {
     const policy = world.decree({ ada: { '/labs': 'resource:read' } });
     const after = await world.metrics();
     const info = after.find(({ name }) => name === 'bailiwick_snapshot_info');
@@ -233,6 +234,12 @@ describe('what is exposed', () => {
     expect(valueOf(after, 'bailiwick_snapshot_reloads_total', { result: 'activated', reason: 'none' })).toBe(1);
     const since = valueOf(after, 'bailiwick_snapshot_activation_timestamp_seconds');
     expect(Math.abs(since - Date.now() / 1000)).toBeLessThan(60);
+    expect(valueOf(after, 'bailiwick_source_up')).toBe(1);
+    world.services.policies.refuse({ code: 'source.unreachable', message: 'away', problems: [] });
+    const away = await world.metrics();
+    expect(valueOf(away, 'bailiwick_source_up')).toBe(0);
+    expect(valueOf(away, 'bailiwick_snapshot_refused')).toBe(0);
+    expect(valueOf(away, 'bailiwick_snapshot_reloads_total', { result: 'away', reason: 'source.unreachable' })).toBe(1);
   });
 });
 

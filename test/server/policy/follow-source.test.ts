@@ -59,6 +59,20 @@ describe('a snapshot file that is followed', () => {
     expect(await look()).toEqual([A.policy.digest, 'snapshot.too_large']);
     expect(policies.current().generation).toBe(1);
     expect(lines.every(({ fields }) => fields['snapshot'] === A.policy.digest && fields['path'] === path)).toBe(true);
+    // What cannot be read was not refused.
+    const [refused, away] = [
+      'the policy that the source offers was refused',
+      'the source of the policy cannot be read',
+    ];
+    expect(lines.map(({ message, fields }) => [message.split(',')[0], fields['code']])).toEqual([
+      [refused, 'snapshot.seal'],
+      [refused, expect.any(String)],
+      [refused, expect.any(String)],
+      [away, 'source.missing'],
+      [away, 'source.unreadable'],
+      ['the source of the policy can be read again', undefined],
+      [refused, 'snapshot.too_large'],
+    ]);
     put(B.bytes);
     expect(await look()).toEqual([B.policy.digest, null]);
   });
@@ -226,10 +240,12 @@ describe('the age of a policy', () => {
     put(A.bytes);
     await look();
     expect(stale(210 * 60_000)).toBe('no');
-    const told = lines.map(({ message }) => message).filter((message) => !message.includes('was refused'));
-    expect(told).toEqual([
+    expect(lines.map(({ message }) => message.split(', and')[0])).toEqual([
+      'the source of the policy cannot be read',
       'the policy is older than `snapshot.softAge`',
+      'the source of the policy cannot be read',
       'the policy is older than `snapshot.hardAge`: nothing is decided by it any more',
+      'the source of the policy can be read again',
       'the policy is fresh again',
     ]);
   });

@@ -56,7 +56,8 @@ describe('a snapshot at an address', () => {
     await until(() => policies.state().refusal === null);
     expect(lines.map(({ message }) => message)).toEqual([
       'the policy was replaced',
-      'the policy that the source offers was refused, and the policy in force stays',
+      'the source of the policy cannot be read, and the policy in force stays',
+      'the source of the policy can be read again',
     ]);
   });
 
