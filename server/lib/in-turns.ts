@@ -5,12 +5,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const TURN = 10;
 
 /** Call the result before each piece of work. It rejects with the reason of `gone` once that is aborted. */
-export function makePauses(gone: AbortSignal): () => Promise<void> {
+export function makePauses(gone?: AbortSignal): () => Promise<void> {
   let began = performance.now();
   return async () => {
     if (performance.now() - began <= TURN) return;
     await nextTurn();
-    gone.throwIfAborted();
+    gone?.throwIfAborted();
     began = performance.now();
   };
 }
@@ -19,7 +19,7 @@ export function makePauses(gone: AbortSignal): () => Promise<void> {
 export async function mapInTurns<Item, Made>(
   items: readonly Item[],
   make: (item: Item) => Made,
-  gone: AbortSignal,
+  gone?: AbortSignal,
 ): Promise<readonly Made[]> {
   const [made, pause]: [Made[], () => Promise<void>] = [[], makePauses(gone)];
   for (const item of items) {
