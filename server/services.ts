@@ -274,7 +274,11 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       perActor: makeLimiter('actor', rate.perActor),
       perAddress: makeLimiter('address', rate.perAddress),
       unauthenticated,
-      attempts: makeAttempts({ failures: unauthenticated, spare: makeLimiter('spare', rate.unauthenticated) }),
+      attempts: makeAttempts({
+        failures: unauthenticated,
+        spare: makeLimiter('spare', rate.unauthenticated),
+        unjudged: makeLimiter('unjudged', rate.unauthenticated),
+      }),
     },
     shares: {
       actors: makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),

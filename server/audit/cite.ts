@@ -21,7 +21,16 @@ import {
 } from '../../engine/index.js';
 import { canonicalRequest } from '../asking/about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
-import { type AccessAsked, askedOf, type CopyAsked, eventSubject, type EventSubject, type Operation } from './event.js';
+import {
+  type AccessAsked,
+  askedOf,
+  citedGrants,
+  type CitedGrants,
+  type CopyAsked,
+  eventSubject,
+  type EventSubject,
+  type Operation,
+} from './event.js';
 import type { ShownIds } from './listed.js';
 
 /** What a request asks the policy, noted before anything is done about it. */
@@ -48,6 +57,7 @@ export interface ReportedAnswer {
   readonly subject?: EventSubject;
   readonly access?: AccessAsked | CopyAsked;
   readonly decision?: Decision;
+  readonly cited?: CitedGrants;
   readonly items?: number;
   /** The records that the answer was about. */
   readonly shown?: ShownIds;
@@ -71,6 +81,8 @@ export function toldDecision(
     operation,
     subject: eventSubject(subject, policy),
     decision,
+    // Here, because it takes time if there are many, and an answer has up to a thousand decisions.
+    ...(decision.decision === 'allow' ? { cited: citedGrants(decision.grants) } : {}),
     ...(asked === null ? {} : { access: askedOf(asked) }),
   };
 }

@@ -203,6 +203,8 @@ export interface EventParts {
   readonly status?: number;
   /** The engine's decision. */
   readonly decision?: Decision;
+  /** Its grants as an event names them, if that was found out before. */
+  readonly cited?: CitedGrants;
   /** Digests of the snapshot and of the visible set. */
   readonly snapshot?: string;
   readonly visibility?: string;
@@ -226,7 +228,7 @@ export function makeEvent(parts: EventParts): AuditEvent {
     ...(parts.address === undefined ? {} : { address: checked(parts.address, ADDRESS) }),
     ...(decision?.decision === 'deny' && decision.cause !== undefined ? { cause: decision.cause } : {}),
     ...(parts.credential === undefined ? {} : { credential: parts.credential }),
-    ...(decision?.decision === 'allow' ? citedGrants(decision.grants) : {}),
+    ...(decision?.decision === 'allow' ? (parts.cited ?? citedGrants(decision.grants)) : {}),
     ...(parts.held === undefined ? {} : { held: parts.held.scopes }),
     id: checked(parts.id, ID),
     ...(parts.items === undefined ? {} : { items: parts.items }),
@@ -293,7 +295,9 @@ function checked(text: string, form: RegExp): string {
   return text;
 }
 
-export function citedGrants(grants: readonly GrantRef[]): Pick<AuditEvent, 'grants' | 'grantsOmitted'> {
+export type CitedGrants = Pick<AuditEvent, 'grants' | 'grantsOmitted'>;
+
+export function citedGrants(grants: readonly GrantRef[]): CitedGrants {
   const ids = [...new Set(grants.map(({ id }) => id))].sort(compareTexts);
   const omitted = ids.length - AUDIT_LIMITS.grants;
   if (omitted <= 0) return { grants: ids };

@@ -12,6 +12,7 @@ import {
   type ScopeSet,
   scopeSetOf,
 } from '../../engine/index.js';
+import { mapInTurns } from '../lib/in-turns.js';
 import type { Database } from '../db/database.js';
 import { sql } from '../db/sql.js';
 import type { Store, Writing } from '../db/writing.js';
@@ -70,7 +71,7 @@ export async function createKey(
 /** All keys, oldest first, including revoked and expired ones. */
 export async function listKeys(db: Store): Promise<readonly ApiKey[]> {
   const rows = await db.rows(sql`SELECT ${COLUMNS} FROM api_keys WHERE ${true} ORDER BY created_at, id`);
-  return rows.map((row) => {
+  return mapInTurns(rows, (row) => {
     const { secretHash: _, ...key } = decodeKey(row);
     return key;
   });

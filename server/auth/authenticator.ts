@@ -63,7 +63,12 @@ export interface SetupFault {
 
 /** All authenticators of one door. Any evidence gives a credential to judge. */
 export interface AuthenticatorRegistry<Actor> extends Pick<Authenticator<Actor>, 'issuers' | 'close'> {
-  readonly credentialOf: (evidence: Evidence) => Credential<Actor>;
+  readonly credentialOf: (evidence: Evidence) => KnownCredential<Actor>;
+}
+
+interface KnownCredential<Actor> extends Credential<Actor> {
+  /** The setting of the third party that may have to be asked about it; null if there is none. */
+  readonly issuer: string | null;
 }
 
 /**
@@ -76,9 +81,10 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
 ): AuthenticatorRegistry<Actor> {
   return {
     credentialOf: (evidence) => {
-      const [one, ...others] = authenticators
-        .map(({ credentialOf }) => credentialOf(evidence))
-        .filter((credential) => credential !== null);
+      const [one, ...others] = authenticators.flatMap(({ credentialOf, issuers: [by] }) => {
+        const credential = credentialOf(evidence);
+        return credential === null ? [] : [{ ...credential, issuer: by?.setting ?? null }];
+      });
       if (one === undefined) return noCredential(evidence);
       if (others.length > 0) return refused(notValid('unreadable', 'more than one credential'));
       const authenticate = async (at: Instant): Promise<Actor> => {
@@ -89,7 +95,7 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
           throw notValid('revoked', 'its fingerprint is in the file of revocations');
         return actor;
       };
-      return { isUnproven: one.isUnproven, authenticate };
+      return { ...one, authenticate };
     },
     issuers: authenticators.flatMap(({ issuers }) => issuers),
     close: async () => {
@@ -98,15 +104,15 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
   };
 }
 
-function noCredential({ bearer, certificate }: Evidence): Credential<never> {
+function noCredential({ bearer, certificate }: Evidence): KnownCredential<never> {
   const isBare = bearer === null && certificate === null;
   return refused(isBare ? new ApiProblem('auth.required') : notValid('unreadable', NOT_ACCEPTED));
 }
 
 const NOT_ACCEPTED = 'neither an API key, a signed token nor anything else that is accepted here';
 
-function refused(refusal: ApiProblem): Credential<never> {
-  return { isUnproven: false, authenticate: () => Promise.reject(refusal) };
+function refused(refusal: ApiProblem): KnownCredential<never> {
+  return { isUnproven: false, issuer: null, authenticate: () => Promise.reject(refusal) };
 }
 
 /** The only refusal of a credential. `reason` is only for the operator's log, `fault` only for the metrics. */

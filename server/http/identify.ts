@@ -57,8 +57,11 @@ export function limitAddress({ limiters }: Pick<Identifying, 'limiters'>, exchan
   limit(limiters.perAddress, 'address', addressName(exchange.address), exchange);
 }
 
-/** Refusals of requests of which nobody knows who sent them. They count against the address. */
-const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid', 'auth.unavailable']);
+/**
+ * Refusals of requests of which nobody knows who sent them. They count against the address. What an issuer cannot judge
+ * does not.
+ */
+const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid']);
 
 export function evidenceOf({ headers, incoming, address, span }: Exchange): Evidence {
   return {
@@ -93,8 +96,9 @@ export async function identify<Actor extends NonNullable<Exchange['actor']>>(
     }
   };
   // A credential that was valid before does not wait.
+  const { gone } = incoming;
   const actor = credential.isUnproven
-    ? await limiters.attempts.attempt(address, incoming, authenticate)
+    ? await limiters.attempts.attempt(address, { gone, issuer: credential.issuer }, authenticate)
     : await authenticate();
   exchange.actor = actor;
   peer.noteKnown();

@@ -74,8 +74,9 @@ export function startOf(tokens: PageTokens, { actor, at: now, pin }: ActorCall, 
   const start = after === null ? { at: now, offset: 0 } : tokens.open(after, binding, now);
   if (start === null) throw new ApiProblem('query.cursor', { errors: [CURSOR] });
   const { at, offset } = start;
-  const end = offset + size;
   const taken: Paged['taken'] = (items, count) => {
+    // It may have ended before its size.
+    const end = offset + items.length;
     const next = size > 0 && end < count ? tokens.seal(binding, { at, offset: end }) : null;
     return { items, count, page: { size, next } };
   };
@@ -84,7 +85,7 @@ export function startOf(tokens: PageTokens, { actor, at: now, pin }: ActorCall, 
     offset,
     size,
     facts: { at: formatInstant(at), snapshot },
-    take: (all) => taken(all.slice(offset, end), all.length),
+    take: (all) => taken(all.slice(offset, offset + size), all.length),
     taken,
   };
 }

@@ -91,14 +91,16 @@ function makeNotes(trail: Recorder): RequestAudit {
       if (exchange.held !== null && queries === 'all') {
         trail.record({ ...partsOf(exchange, answer.status), ...partsHeld(exchange.held), kind: 'query' });
       }
-      for (const one of exchange.told) {
-        const outcome = one.decision?.decision === 'deny' ? 'denied' : 'allowed';
-        if (queries !== 'all' && (queries === 'none' || outcome === 'allowed')) continue;
-        trail.record({ ...partsOf(exchange, answer.status), ...one, kind: 'query', outcome });
-      }
       if (route?.access === 'admin' && route.operation !== undefined) {
         const { operation } = route;
         trail.record({ ...partsOf(exchange, answer.status), kind: 'admin', operation, outcome: 'allowed' });
+      }
+      if (exchange.told.length === 0) return;
+      const parts = partsOf(exchange, answer.status);
+      for (const one of exchange.told) {
+        const outcome = one.decision?.decision === 'deny' ? 'denied' : 'allowed';
+        if (queries !== 'all' && (queries === 'none' || outcome === 'allowed')) continue;
+        trail.record({ ...parts, ...one, kind: 'query', outcome });
       }
     },
     refused: (exchange, { code, status, detail: { step } }) => {

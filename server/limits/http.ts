@@ -76,9 +76,13 @@ export const ASK_LIMITS = Object.freeze({
   evaluations: 100,
   /** Faults that one refusal lists. */
   errors: 20,
+  /** Bytes of JSON of the results of one request. */
+  answerBytes: 16 * 1024 * 1024,
   /** Entries of a page of identities, regions or namespaces. */
   pageSize: 500,
   defaultPageSize: 50,
+  /** Bytes of JSON that they may have. A page ends before the entries that would exceed it, but always has some. */
+  pageBytes: 8 * 1024 * 1024,
   /** Milliseconds for which the token of a next page is good. */
   pageAge: 15 * 60_000,
 });

@@ -1,6 +1,6 @@
 // A gateway that asks a real endpoint about opaque tokens, while the endpoint is slow, fails or hangs, and while
 // strangers bring it tokens of their own making.
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
@@ -44,6 +44,7 @@ beforeAll(async () => {
           clientId: 'gateway',
           clientSecretFile: join(folder, 'secret'),
           ...INTROSPECTION_SETTINGS,
+          cacheTime: 1_000,
         },
       ],
       mtls: null,
@@ -154,5 +155,41 @@ it('a token that is not active is invalid, as before', async () => {
     status: 401,
     code: 'auth.invalid',
     challenge: expect.anything() as unknown,
+  });
+});
+
+describe('an outage of the endpoint is not the fault of its clients', () => {
+  const many = (name: string, address: string, count: number): Promise<readonly Told[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => whoami(`${name}-${String(index)}`, address)));
+
+  it('none of them is told that it sends too much, and other credentials of their address are accepted', async () => {
+    answer = (_, response) => void response.destroy();
+    const told = await many('good-away', '127.0.0.40', 200);
+    expect(new Set(told.map(({ code }) => code))).toEqual(new Set(['auth.unavailable']));
+    // One after the other, so that each needs its own look-up.
+    for (let index = 0; index < 60; index += 1) {
+      const { text } = await open.key({ actor: `key${String(index)}` });
+      expect((await whoami(text, '127.0.0.40')).status).toBe(200);
+    }
+  });
+
+  it('a token that was valid before is told to wait, too', async () => {
+    expect(new Set((await many('good-known', '127.0.0.41', 60)).map(({ status }) => status))).toEqual(new Set([200]));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    answer = (_, response) => void response.destroy();
+    const told = [...(await many('good-known', '127.0.0.41', 60)), ...(await many('good-known', '127.0.0.41', 60))];
+    expect(new Set(told.map(({ code }) => code))).toEqual(new Set(['auth.unavailable']));
+  });
+
+  it('a key of the same address does not wait for a silent endpoint', async () => {
+    answer = () => undefined;
+    const waiting = many('good-silent', '127.0.0.42', 70);
+    while (asked.length < 16) await new Promise(setImmediate);
+    const { text } = await open.key({ actor: 'patient' });
+    const began = performance.now();
+    expect((await whoami(text, '127.0.0.42')).status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(1_500);
+    answer = say;
+    await waiting;
   });
 });

@@ -16,15 +16,7 @@ import {
   type ScopeName,
   visibilityAs,
 } from '../../../engine/index.js';
-import {
-  boundsOf,
-  decideWithin,
-  mayAskAt,
-  mayAskOf,
-  narrowed,
-  partsWithin,
-  seeWithin,
-} from '../../asking/about-others.js';
+import { boundsOf, decideWithin, mayAskAt, mayAskOf, narrowed, seeWithin } from '../../asking/about-others.js';
 import { readAccessQuestions, readSubject } from '../../api/ask-schema.js';
 import { EXPLAINED_SCHEMA } from '../../api/explain-schema.js';
 import {
@@ -39,13 +31,14 @@ import {
 import { meantText } from '../../api/shape-fault.js';
 import { cite, toldDecision } from '../../audit/cite.js';
 import { askedOf, eventSubject, queryAsked } from '../../audit/event.js';
+import { mapInTurns } from '../../lib/in-turns.js';
 import type { Prover } from '../../policy/open/prover.js';
 import { type ApiProblem, inputProblem } from '../../problem.js';
 import { defaultReach } from '../../query/parse-query.js';
 import { type PageTokens, startOf } from '../page-tokens.js';
 import { namespaceIn } from '../namespace-in.js';
 import { type ActorCall, type ActorRoute, jsonBody } from '../route.js';
-import { askRoute, holderOf } from './ask-route.js';
+import { askRoute, holderOf, makeRoom, reachOf, withElements } from './ask-route.js';
 import { QUESTIONS } from './decide.js';
 
 export interface AskRoutesOptions {
@@ -63,17 +56,20 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
     schema: EXPLAINED_SCHEMA,
     answer: async ({ actor: asker, pin, at, told, gone }, { items }) => {
       const { policy } = pin();
-      const questions = readAccessQuestions(items, policy);
-      const bounds = boundsOf(asker, policy);
-      const answers = questions.map((question) => {
-        const { actor: subject, request } = question;
-        let isOutside = true;
-        const decision = decideWithin(bounds, { request, at }, () => {
-          isOutside = false;
-          return decideRaw(policy, { actor: subject, request, at });
-        });
-        return { subject, request, decision, isOutside };
-      });
+      const [bounds, room] = [boundsOf(asker, policy), makeRoom()];
+      const answers = await mapInTurns(
+        readAccessQuestions(items, policy),
+        ({ actor: subject, request }) => {
+          let isOutside = true;
+          const decision = decideWithin(bounds, { request, at }, () => {
+            isOutside = false;
+            return decideRaw(policy, { actor: subject, request, at });
+          });
+          const event = toldDecision('explain', { subject, request, policy }, decision);
+          return { subject, request, decision, isOutside, event };
+        },
+        gone,
+      );
       const requests = answers.flatMap(({ subject, request, isOutside }) => {
         if (isOutside) return [];
         const { scope, target, context = target } = request;
@@ -86,9 +82,11 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       const proved = [
         ...(requests.length === 0 ? [] : await prover.explain(policy.digest, asked, { actor: asker, gone })),
       ];
-      told(answers.map((one) => toldDecision('explain', { ...one, policy }, one.decision)));
-      const results = answers.map(({ decision, isOutside }) => (isOutside ? refusal(decision) : proved.shift()));
-      return { snapshot: policy.digest, at: formatInstant(at), results };
+      const results = answers.map(({ decision, isOutside }) =>
+        room((isOutside ? JSON.stringify(refusal(decision)) : proved.shift()) ?? ''),
+      );
+      told(answers.map(({ event }) => event));
+      return withElements({ snapshot: policy.digest, at: formatInstant(at) }, 'results', results);
     },
   });
   const whoCan = askRoute({
@@ -109,14 +107,14 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
           ? null
           : ('credential_scope' as const);
       const { at, offset, size } = paged;
-      const asked = { scope, namespace, at, provider: null, offset, size };
-      const { count, holders } =
-        step === null ? await prover.whoCan(policy.digest, asked, call) : { count: 0, holders: [] };
+      const asked = { scope, namespace, at, offset, size };
+      const holders = step === null ? await prover.whoCan(policy.digest, asked, call) : { count: 0, items: [] };
+      const { count } = holders;
       const decision = step === null ? {} : { decision: { decision: 'deny', step } as const };
       const access = askedOf({ kind: 'access', scope, context: namespace, target: namespace });
       call.told([{ operation: 'who-can', access, items: count, ...decision }]);
-      const { items, ...rest } = paged.taken(holders, count);
-      return { scope, namespace, ...paged.facts, identities: items, ...rest };
+      const { items, ...rest } = paged.taken(holders.items, count);
+      return withElements({ scope, namespace, ...paged.facts, ...rest }, 'identities', items);
     },
   });
   const whatCan = askRoute({
@@ -133,16 +131,12 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
       const name = formatIdentity(identity);
       const { policy } = call.pin();
       const paged = startOf(tokens, call, { page, asked: ['what-can', name] });
-      const held = await prover.whatCan(policy.digest, { identity, at: paged.at }, call);
-      const found = held.flatMap((region) => {
-        const scopes = region.scopes.filter((scope) => mayAskOf(call.actor, scope));
-        return scopes.length === 0 ? [] : partsWithin(call.actor, { ...region, scopes });
-      });
+      const { at, offset, size } = paged;
+      const held = await prover.whatCan(policy.digest, { identity, at, within: reachOf(call), offset, size }, call);
       const subject = eventSubject(holderOf(identity), policy);
-      call.told([{ operation: 'what-can', subject, items: found.length }]);
-      const { items, ...rest } = paged.take(found);
-      const access = items.map(({ except = [], ...region }) => (except.length === 0 ? region : { ...region, except }));
-      return { identity: name, ...paged.facts, access, ...rest };
+      call.told([{ operation: 'what-can', subject, items: held.count }]);
+      const { items, ...rest } = paged.taken(held.items, held.count);
+      return withElements({ identity: name, ...paged.facts, ...rest }, 'access', items);
     },
   });
   const visible = askRoute({

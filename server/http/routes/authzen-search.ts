@@ -12,11 +12,13 @@ import {
   type Visible,
   visibilityDigest,
 } from '../../../engine/index.js';
-import { boundsOf, decideWithin, isBelowAny, mayAskOf, partsWithin, tops } from '../../asking/about-others.js';
+import { boundsOf, decideWithin, mayAskOf } from '../../asking/about-others.js';
 import type { ReportedAnswer } from '../../audit/cite.js';
 import { askedOf, eventSubject } from '../../audit/event.js';
 import type { Database } from '../../db/database.js';
+import { mapInTurns } from '../../lib/in-turns.js';
 import { ASK_LIMITS } from '../../limits/http.js';
+import type { Places, PlacesAsked } from '../../policy/open/prove.js';
 import type { Prover } from '../../policy/open/prover.js';
 import { isObject } from '../../json/strict-json.js';
 import { ApiProblem } from '../../problem.js';
@@ -25,7 +27,7 @@ import { countRecords, listPage } from '../../query/records.js';
 import { rowPredicate } from '../../query/row-predicate.js';
 import { bindingOf, type PageTokens } from '../page-tokens.js';
 import type { ActorCall, ActorRoute } from '../route.js';
-import { holderOf } from './ask-route.js';
+import { holderOf, reachOf } from './ask-route.js';
 import { authzenRoute } from './authzen-route.js';
 import { actionOf, entityOf, fromOf, kindOf, pageOf, RequestFault, type SearchPage } from './authzen-request.js';
 import type { AuthzenWords } from './authzen-words.js';
@@ -60,8 +62,8 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
       return start.empty({ operation: 'who-can', access, decision: own, ...words.told, ...named });
     const { at, offset, limit: size } = start;
     const asked = { scope, namespace: target, at, provider, offset, size };
-    const { count, holders } = await prover.whoCan(policy.digest, asked, call);
-    const found = holders.map(({ identity }) => ({ type, id: identity.slice(provider.length + 1) }));
+    const { count, items } = await prover.subjects(policy.digest, asked, call);
+    const found = items.map((id) => ({ type, id }));
     return start.part(found, count, { operation: 'who-can', access, items: count, ...words.told, ...named });
   });
   const actions = authzenRoute('/access/v1/search/action', 'searchActions', async (call, body) => {
@@ -102,16 +104,20 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
     const about = eventSubject(holderOf(identity), policy);
     const told = { operation: 'what-can', subject: about, ...words.told } as const;
     if (kind.kind === 'named') {
-      const found = [...kind.ids]
-        .filter(([, target]) => {
+      const allowed = await mapInTurns(
+        [...kind.ids],
+        ([id, target]) => {
           const context = words.contextOf(from, target);
-          return context !== null && isAllowed(call, { identity, scope, context, target }, start);
-        })
-        .map(([id]) => ({ type, id }))
-        .sort((a, b) => compareTexts(a.id, b.id));
+          return context !== null && isAllowed(call, { identity, scope, context, target }, start) ? [{ type, id }] : [];
+        },
+        call.gone,
+      );
+      const found = allowed.flat().sort((a, b) => compareTexts(a.id, b.id));
       return start.answer(found, { ...told, items: found.length });
     }
-    const { roots, nodes } = await placesOf(call, { prover, words, from }, { identity, scope, at: start.at });
+    const cut = kind.kind === 'records' ? ALL : { offset: start.offset, size: start.limit };
+    const asking = { identity, scope, at: start.at, ...cut };
+    const { count, roots, nodes } = await placesOf(call, { prover, words, from }, asking);
     if (kind.kind === 'records') {
       const places: Visible = { kind: 'some', exact: nodes, subtrees: roots };
       if (roots.length + nodes.length === 0) return start.empty(told);
@@ -121,7 +127,7 @@ export function makeSearchRoutes(options: SearchOptions, words: AuthzenWords): r
       ...roots.map((id) => ({ type, id, properties: { extent: 'subtree' } })),
       ...nodes.map((id) => ({ type, id, properties: { extent: 'node' } })),
     ].sort((a, b) => comparePaths(a.id, b.id));
-    return start.answer(found, { ...told, items: found.length });
+    return start.part(found, count, { ...told, items: count });
   });
   return [subjects, resources, actions];
 }
@@ -147,40 +153,21 @@ function isAllowed(
   return decideWithin(boundsOf(call.actor, policy), { request, at }, decide).decision === 'allow';
 }
 
-interface Places {
-  /** With everything below. */
-  readonly roots: readonly NamespacePath[];
-  readonly nodes: readonly NamespacePath[];
-}
+const ALL = Object.freeze({ offset: 0, size: Infinity });
 
-/** Where the scope is held: policies only allow, so a region is a subtree or a single namespace. */
+/** Where the scope is held. */
 async function placesOf(
   call: ActorCall,
   { prover, words, from }: { readonly prover: Prover; readonly words: AuthzenWords; readonly from: unknown },
-  { identity, scope, at }: SearchSubject & Pick<Start, 'at'>,
+  asked: Omit<PlacesAsked, 'kind' | 'within'>,
 ): Promise<Places> {
-  if (!mayAskOf(call.actor, scope)) return { roots: [], nodes: [] };
-  if (from !== null) {
-    const context = words.contextOf(from, ROOT);
-    const near = context === null ? [] : [...lineageOf(context)];
-    const nodes = near.filter((target) =>
-      isAllowed(call, { identity, scope, context: context ?? ROOT, target }, { at }),
-    );
-    return { roots: [], nodes };
-  }
-  const regions = await prover.whatCan(call.pin().policy.digest, { identity, at }, call);
-  const held = regions.filter(({ scopes }) => scopes.includes(scope));
-  // A subtree without a part is one with it: that part is a region of its own, with other scopes besides.
-  const deep = held.filter(({ extent }) => extent !== 'exact').map(({ namespace }) => namespace);
-  const roots = tops(deep);
-  const rooted = new Set(roots);
-  const nodes = held.filter(({ extent }) => extent === 'exact').map(({ namespace }) => namespace);
-  const within = (namespace: NamespacePath, extent: 'exact' | 'subtree'): readonly NamespacePath[] =>
-    partsWithin(call.actor, { namespace, extent }).map((part) => part.namespace);
-  return {
-    roots: [...new Set(roots.flatMap((path) => within(path, 'subtree')))],
-    nodes: [...new Set(nodes.filter((path) => !isBelowAny(path, rooted)).flatMap((path) => within(path, 'exact')))],
-  };
+  const { identity, scope, at, offset, size } = asked;
+  if (!mayAskOf(call.actor, scope)) return { count: 0, roots: [], nodes: [] };
+  if (from === null) return prover.places(call.pin().policy.digest, { ...asked, within: reachOf(call) }, call);
+  const context = words.contextOf(from, ROOT);
+  const near = context === null ? [] : [...lineageOf(context)].sort(comparePaths);
+  const nodes = near.filter((target) => isAllowed(call, { identity, scope, context: context ?? ROOT, target }, { at }));
+  return { count: nodes.length, roots: [], nodes: nodes.slice(offset, offset + size) };
 }
 
 interface Listing {

@@ -5,6 +5,7 @@ import { decideRaw } from '../../../engine/index.js';
 import { boundsOf, decideWithin } from '../../asking/about-others.js';
 import type { Fields } from '../../asking/decide-question.js';
 import { type ReportedAnswer, toldDecision } from '../../audit/cite.js';
+import { makePauses } from '../../lib/in-turns.js';
 import { ASK_LIMITS } from '../../limits/http.js';
 import type { ActorCall, PublicRoute, Route } from '../route.js';
 import { type AuthzenWords, makeWords, type WordsOptions } from './authzen-words.js';
@@ -104,7 +105,9 @@ async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): 
   if (items.length === 0) return evaluateOne(words, call, defaults);
   const told: ReportedAnswer[] = [];
   const evaluations: object[] = [];
+  const pause = makePauses(call.gone);
   for (const item of items) {
+    await pause();
     const { told: about, ...answer } = await evaluateItem(words, call, { item, defaults });
     if (about !== null) told.push(about);
     evaluations.push(answer);

@@ -5,7 +5,8 @@ import { boundsOf, decideWithin } from '../../asking/about-others.js';
 import { DECIDE_SHAPE, DECIDED_SCHEMA, readQuestions } from '../../api/ask-schema.js';
 import { toldDecision } from '../../audit/cite.js';
 import { jsonBody } from '../route.js';
-import { askRoute } from './ask-route.js';
+import { mapInTurns } from '../../lib/in-turns.js';
+import { askRoute, makeRoom, withElements } from './ask-route.js';
 
 export const QUESTIONS = jsonBody(DECIDE_SHAPE, {
   items: [
@@ -22,16 +23,26 @@ export const decide = askRoute({
   summary: 'Decide whether others may do something',
   body: QUESTIONS,
   schema: DECIDED_SCHEMA,
-  answer: ({ actor: asker, pin, at, told }, { items }) => {
+  answer: async ({ actor: asker, pin, at, told, gone }, { items }) => {
     const { policy } = pin();
-    const bounds = boundsOf(asker, policy);
-    const answers = readQuestions(items, policy).map(({ actor: subject, request }) => {
-      const decision = decideWithin(bounds, { request, at }, () => decideRaw(policy, { actor: subject, request, at }));
-      return { subject, request, decision };
-    });
-    told(answers.map((one) => toldDecision('decide', { ...one, policy }, one.decision)));
-    const results = answers.map(({ decision }) => resultOf(decision));
-    return { snapshot: policy.digest, at: formatInstant(at), results };
+    const [bounds, room] = [boundsOf(asker, policy), makeRoom()];
+    const answers = await mapInTurns(
+      readQuestions(items, policy),
+      ({ actor: subject, request }) => {
+        const decide = (): Decision => decideRaw(policy, { actor: subject, request, at });
+        const decision = decideWithin(bounds, { request, at }, decide);
+        const result = room(JSON.stringify(resultOf(decision)));
+        return { result, event: toldDecision('decide', { subject, request, policy }, decision) };
+      },
+      gone,
+    );
+    told(answers.map(({ event }) => event));
+    const facts = { snapshot: policy.digest, at: formatInstant(at) };
+    return withElements(
+      facts,
+      'results',
+      answers.map(({ result }) => result),
+    );
   },
 });
 

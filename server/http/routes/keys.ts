@@ -4,13 +4,14 @@ import { formatIdentity, formatInstant } from '../../../engine/index.js';
 import { KEY_SHAPE, type KeyBody, KEYS_SCHEMA, NEW_KEY_SCHEMA, REVOKED_SCHEMA } from '../../api/admin-schemas.js';
 import { eventCredential } from '../../audit/event-key.js';
 import type { AnonymousSettings } from '../../auth/anonymous.js';
-import { createKey, listKeys, type RevokedKey, revokeKey } from '../../auth/api-keys.js';
+import { type ApiKey, createKey, listKeys, type RevokedKey, revokeKey } from '../../auth/api-keys.js';
 import type { Fingerprinter } from '../../auth/fingerprint.js';
 import { isKeyId } from '../../auth/key-text.js';
 import { type KeyFault, type KeyRequest, readNewKey } from '../../auth/new-key.js';
 import { showKey } from '../../auth/shown-key.js';
 import type { Database } from '../../db/database.js';
 import type { Writing } from '../../db/writing.js';
+import { mapInTurns } from '../../lib/in-turns.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem, type InputFault } from '../../problem.js';
 import { pathTemplate } from '../path-template.js';
@@ -41,9 +42,10 @@ export function makeKeyRoutes({ db, fingerprint, nextId, anonymous }: KeyRoutesO
     summary: 'List all API keys, without their secrets',
     input: {},
     output: { 200: { type: 'application/json', schema: KEYS_SCHEMA } },
-    run: async ({ at }) => {
-      const keys = (await listKeys(db)).map((key) => showKey(key, at, fingerprint));
-      return { status: 200, json: JSON.stringify({ keys }) };
+    run: async ({ at, gone }) => {
+      const show = (key: ApiKey): string => JSON.stringify(showKey(key, at, fingerprint));
+      const keys = await mapInTurns(await listKeys(db), show, gone);
+      return { status: 200, json: `{"keys":[${keys.join()}]}` };
     },
   };
   const create: AdminRoute = {

@@ -3,13 +3,21 @@
 // keeps others waiting for long. Whoever asked and has left, or has waited too long, is let go at once; the thread stays
 // for the others, because it would have to load the snapshot again.
 import type { Worker } from 'node:worker_threads';
-import type { HeldRegion } from '../../../engine/compiler.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { oneAtATime } from '../../lib/one-at-a-time.js';
 import { startThread } from '../../lib/start-thread.js';
 import { inTime, untilAborted } from '../../lib/until-aborted.js';
 import { ApiProblem } from '../../problem.js';
-import type { ExplainAsked, HoldersPage, ProofQuestion, WhatCanAsked, WhoCanAsked } from './prove.js';
+import type {
+  ExplainAsked,
+  Part,
+  Places,
+  PlacesAsked,
+  ProofQuestion,
+  SubjectsAsked,
+  WhatCanAsked,
+  WhoCanAsked,
+} from './prove.js';
 import type { Snapshots } from '../store/stored-snapshots.js';
 
 export type ToProver =
@@ -23,13 +31,18 @@ export type ToProver =
  * that is aborted.
  */
 export interface Prover {
-  readonly explain: Ask<ExplainAsked, object>;
-  readonly whoCan: (...asked: Parameters<Ask<WhoCanAsked, never>>) => Promise<HoldersPage>;
-  readonly whatCan: Ask<WhatCanAsked, HeldRegion>;
+  /** The JSON of each explanation. */
+  readonly explain: Ask<ExplainAsked, readonly string[]>;
+  /** The JSON of each holder. */
+  readonly whoCan: Ask<WhoCanAsked, Part>;
+  readonly subjects: Ask<SubjectsAsked, Part>;
+  /** The JSON of each region. */
+  readonly whatCan: Ask<WhatCanAsked, Part>;
+  readonly places: Ask<PlacesAsked, Places>;
   readonly close: () => void;
 }
 
-type Ask<Asked, Item> = (snapshot: string, asked: Omit<Asked, 'kind'>, by: AskedBy) => Promise<readonly Item[]>;
+type Ask<Asked, Answer> = (snapshot: string, asked: Omit<Asked, 'kind'>, by: AskedBy) => Promise<Answer>;
 
 interface AskedBy {
   readonly actor: { readonly id: string };
@@ -69,16 +82,16 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
     if (await started.exchange<boolean>({ snapshot, parts }, POLICY_LIMITS.proofLoad)) return started;
     throw unavailable(`the bytes of ${snapshot} in the store are not intact`);
   };
-  const work = async <Item>(
+  const work = async <Answer>(
     snapshot: string,
     question: ProofQuestion,
     signal: AbortSignal,
-  ): Promise<readonly Item[]> => {
+  ): Promise<Answer | null> => {
     clearTimeout(idle);
     try {
       const asked = await threadFor(snapshot);
       // Nobody gets this answer, but the next question gets the thread.
-      const answer = signal.aborted ? [] : await stoppable<readonly Item[]>(asked, question, signal);
+      const answer = signal.aborted ? null : await stoppable<Answer>(asked, question, signal);
       idle = setTimeout(end, POLICY_LIMITS.proofIdle).unref();
       return answer;
     } catch (error) {
@@ -104,11 +117,11 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
       if (line.present === 0) own.delete(asker);
     }
   };
-  const ask = <Item>(snapshot: string, question: ProofQuestion, { actor, gone }: AskedBy): Promise<readonly Item[]> =>
-    inTime(
+  const ask = async <Answer>(snapshot: string, question: ProofQuestion, { actor, gone }: AskedBy): Promise<Answer> => {
+    const answer = await inTime(
       (signal) =>
         untilAborted(
-          inLine(actor.id, () => work<Item>(snapshot, question, signal), signal),
+          inLine(actor.id, () => work<Answer>(snapshot, question, signal), signal),
           signal,
         ),
       {
@@ -117,14 +130,15 @@ export function makeProver(snapshots: Pick<Snapshots, 'find' | 'read'>): Prover 
         late: () => unavailable('it takes too long, those before it included'),
       },
     );
+    if (answer === null) throw unavailable('nobody waits for the answer any more');
+    return answer;
+  };
   return {
     explain: (snapshot, asked, by) => ask(snapshot, { kind: 'explain', ...asked }, by),
-    whoCan: async (snapshot, asked, by) => {
-      const [page] = await ask<HoldersPage>(snapshot, { kind: 'who-can', ...asked }, by);
-      if (page === undefined) throw unavailable('nobody waits for the answer any more');
-      return page;
-    },
+    whoCan: (snapshot, asked, by) => ask(snapshot, { kind: 'who-can', ...asked }, by),
+    subjects: (snapshot, asked, by) => ask(snapshot, { kind: 'subjects', ...asked }, by),
     whatCan: (snapshot, asked, by) => ask(snapshot, { kind: 'what-can', ...asked }, by),
+    places: (snapshot, asked, by) => ask(snapshot, { kind: 'places', ...asked }, by),
     close: end,
   };
 }

@@ -164,6 +164,7 @@ describe('a decision about somebody else', () => {
     expect(toldDecision('decide', { subject, request, policy }, allowed)).toEqual({
       operation: 'decide',
       subject: { credentialScopes: policy.scopes, identities: ['p:bo'], namespaceRestrictions: ['/source'] },
+      cited: { grants: [] },
       access: { family: 'resource', scope: 'resource:read', context: '/source', target: '/source' },
       decision: allowed,
     });

@@ -1,15 +1,17 @@
 // How many credentials of one address that have never been valid are looked up at once.
 import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAttempts } from '../../../server/http/attempts.js';
 import { RequestAborted } from '../../../server/http/message.js';
+import { ApiProblem } from '../../../server/problem.js';
 import { makeRateLimiter } from '../../../server/http/rate-limit.js';
 
-function setUp(quota: number) {
+function setUp(quota: number, patience = 5_000) {
   const clock = { now: 0 };
   const failures = makeRateLimiter(quota, () => clock.now);
-  const spare = makeRateLimiter(quota, () => clock.now);
-  const { attempt } = makeAttempts({ failures, spare });
+  const [spare, unjudged] = [makeRateLimiter(quota, () => clock.now), makeRateLimiter(quota, () => clock.now)];
+  const { attempt } = makeAttempts({ failures, spare, unjudged, patience });
   const counts = { begun: 0, atOnce: 0, most: 0 };
   const lookUp = (isRight: boolean) => async (): Promise<string> => {
     counts.begun += 1;
@@ -78,5 +80,40 @@ describe('attempts of one address', () => {
     await first;
     await attempt('a', { gone: new AbortController().signal }, work);
     expect(begun).toBe(1);
+  });
+
+  it('that wait for an issuer leave half of the room to others, and what it cannot judge is no failure', async () => {
+    const { attempt, many } = setUp(4, 500);
+    const client = { gone: new AbortController().signal, issuer: 'away' };
+    let begun = 0;
+    const answered = new AbortController();
+    const hang = async (): Promise<never> => {
+      begun += 1;
+      if (!answered.signal.aborted) await once(answered.signal, 'abort');
+      throw new ApiProblem('auth.unavailable');
+    };
+    const codes = Array.from({ length: 6 }, () =>
+      attempt('a', client, hang).catch((error: unknown) => (error instanceof ApiProblem ? error.code : '')),
+    );
+    // Those for which there was no room are told so before the issuer has answered.
+    expect(await codes[5]).toBe('auth.unavailable');
+    expect(begun).toBe(2);
+    expect(await many(20, true)).toEqual(Array<string>(20).fill('right'));
+    answered.abort();
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(['auth.unavailable']));
+    // As many as may fail in a second: after those it is not asked.
+    for (let index = 0; index < 4; index += 1) await expect(attempt('a', client, hang)).rejects.toThrow();
+    expect(begun).toBe(4);
+    expect(await attempt('a', { ...client, issuer: 'another' }, () => Promise.resolve('right'))).toBe('right');
+  });
+
+  it('do not wait for longer than their clients do', async () => {
+    const { attempt } = setUp(1, 500);
+    const client = { gone: new AbortController().signal };
+    let end = (): void => undefined;
+    const first = attempt('a', client, () => new Promise<void>((done) => (end = done)));
+    await expect(attempt('a', client, () => Promise.resolve())).rejects.toMatchObject({ code: 'overloaded' });
+    end();
+    await first;
   });
 });

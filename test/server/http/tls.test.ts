@@ -390,12 +390,12 @@ test('a certificate is evidence only once it is verified', async () => {
   const actors: Services['actors'] = {
     ...services.actors,
     credentialOf: (evidence) => {
-      const { isUnproven, authenticate } = services.actors.credentialOf(evidence);
+      const { authenticate, ...credential } = services.actors.credentialOf(evidence);
       const seeing = (at: Instant): Promise<RequestActor> => {
         seen.push(evidence.certificate?.subject);
         return authenticate(at);
       };
-      return { isUnproven, authenticate: seeing };
+      return { ...credential, authenticate: seeing };
     },
   };
   const tls = await openTlsIdentity({ ...server, clientCaFile: authority.certFile });

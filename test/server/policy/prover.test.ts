@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { mock } from 'node:test';
 import { rm } from 'node:fs/promises';
-import { instantOf } from '../../../engine/index.js';
+import { instantOf, isScopeName, scopeSetOf } from '../../../engine/index.js';
+import type { AskerBounds } from '../../../server/asking/about-others.js';
 import { type Database, openDatabase } from '../../../server/db/database.js';
 import { HTTP_LIMITS, SHARE_LIMITS } from '../../../server/limits/http.js';
 import { POLICY_LIMITS } from '../../../server/limits/policy.js';
@@ -25,7 +26,7 @@ const { bytes, policy } = snapshotOf(
 const AT = instantOf(Date.now());
 const [ADA, BOB] = [{ id: 'ada' }, { id: 'bob' }];
 const SCOPE = 'resource:read' as const;
-const ASKED = { scope: SCOPE, namespace: pathOf('/labs/x1'), at: AT, provider: null, offset: 0, size: 50 };
+const ASKED = { scope: SCOPE, namespace: pathOf('/labs/x1'), at: AT, offset: 0, size: 50 };
 
 let dataDir: string;
 let db: Database;
@@ -132,16 +133,34 @@ test('who gives up is let go at once, and the next question has its turn', async
   prover.close();
 });
 
-test('of a list of holders, the thread gives the part that is asked for, and how many there are', async () => {
+test('of each list, the thread gives the part that is asked for, and how many entries the whole has', async () => {
   const prover = makeProver(storedSnapshots(db));
-  const { signal } = new AbortController();
-  const ask = (asked: Partial<Parameters<typeof prover.whoCan>[1]>): Promise<unknown> =>
-    prover.whoCan(policy.digest, { ...ASKED, ...asked }, { actor: ADA, gone: signal });
-  const holders = [expect.objectContaining({ identity: 'orcid:s1' })];
-  expect(await ask({})).toEqual({ count: 1, holders });
-  expect(await ask({ provider: 'orcid' })).toEqual({ count: 1, holders });
-  expect(await ask({ offset: 1 })).toEqual({ count: 1, holders: [] });
-  expect(await ask({ provider: 'orci' })).toEqual({ count: 0, holders: [] });
+  const by = { actor: ADA, gone: new AbortController().signal };
+  const { digest } = policy;
+  const holder = JSON.stringify({ identity: 'orcid:s1', grants: [{ id: 'g2' }] });
+  expect(await prover.whoCan(digest, ASKED, by)).toEqual({ count: 1, items: [holder] });
+  expect(await prover.whoCan(digest, { ...ASKED, offset: 1 }, by)).toEqual({ count: 1, items: [] });
+  const subjects = (provider: string): Promise<unknown> => prover.subjects(digest, { ...ASKED, provider }, by);
+  expect(await subjects('orcid')).toEqual({ count: 1, items: ['s1'] });
+  expect(await subjects('orci')).toEqual({ count: 0, items: [] });
+  const held = { identity: { provider: 'orcid', subject: 's1' }, at: AT, offset: 0, size: 50 };
+  const within = (scope: string): AskerBounds => ({
+    credentialScopes: scopeSetOf([scope].filter(isScopeName)),
+    namespaceRestrictions: [pathOf('/labs/x1/y'), pathOf('/labs/x2')],
+  });
+  const region = { namespace: '/labs/x1/y', extent: 'subtree', scopes: [SCOPE], grants: [{ id: 'g2' }] };
+  const regions = await prover.whatCan(digest, { ...held, within: within(SCOPE) }, by);
+  expect({ ...regions, items: regions.items.map((one): unknown => JSON.parse(one)) }).toEqual({
+    count: 1,
+    items: [region],
+  });
+  expect(await prover.whatCan(digest, { ...held, within: within('process-run:read') }, by)).toEqual({
+    count: 0,
+    items: [],
+  });
+  const places = { ...held, scope: SCOPE, within: within(SCOPE) };
+  expect(await prover.places(digest, places, by)).toEqual({ count: 1, roots: ['/labs/x1/y'], nodes: [] });
+  expect(await prover.places(digest, { ...places, offset: 1 }, by)).toEqual({ count: 1, roots: [], nodes: [] });
   prover.close();
 });
 
