@@ -85,7 +85,8 @@ if (findPostgres() === null) {
 
     test('answers probes at its address for admins: it is alive and not ready', async () => {
       const port = await freePort();
-      const settings = SETTINGS.replace('adminListen: none', `adminListen: 127.0.0.1:${String(port)}`);
+      const admin = `adminListen: 127.0.0.1:${String(port)}\nadminSocket: admin.sock`;
+      const settings = SETTINGS.replace('adminListen: none\nadminSocket: none', admin);
       await writeFile(join(cwd, 'probed.yaml'), settings);
       const { child, lines, ended } = await waiting('--config', 'probed.yaml');
       const ask = async (path: string, method = 'GET'): Promise<readonly [number, string]> => {
@@ -95,11 +96,28 @@ if (findPostgres() === null) {
       expect(await ask('/livez')).toEqual([200, '{"status":"ok","checks":{}}']);
       expect(await ask('/livez', 'HEAD')).toEqual([200, '']);
       expect(await ask('/readyz')).toEqual([503, '{"status":"failed","checks":{"store":"failed"}}']);
-      expect(await ask('/metrics')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
+      expect(await ask('/metrics')).toEqual([200, expect.stringContaining('\nbailiwick_ready{check="store"} 0\n')]);
+      expect(await ask('/admin/v1/keys')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
+      const shown =
+        /^ready +no: store; waiting for the store: .* cannot be reached: .*\nversion +\S+\nstarted +\S+\nstore +external, not/;
+      for (const door of [
+        ['--admin-socket', 'admin.sock'],
+        ['--admin-url', `http://127.0.0.1:${String(port)}`],
+      ]) {
+        const { status, stdout } = await runCli(['status', ...door], { cwd, env });
+        expect([status, stdout]).toEqual([0, expect.stringMatching(shown)]);
+      }
+      // A page that somebody points here under another name is told nothing.
+      const rebound = await fetch(`http://127.0.0.1:${String(port)}/admin/v1/status`, {
+        headers: { origin: 'http://x' },
+      });
+      expect(rebound.status).toBe(421);
       await server.start();
       expect(await next(lines)).toMatchObject({ msg: 'the store can be reached' });
       // The gateway takes the address over; for a moment nothing listens there.
       while ((await ask('/readyz').catch(() => [0]))[0] !== 200) await sleep(20);
+      const { stdout } = await runCli(['status', '--admin-socket', 'admin.sock'], { cwd, env });
+      expect(stdout).toMatch(/^ready +yes\n/);
       child.kill('SIGTERM');
       expect((await ended)[0]).toBe(0);
       await server.crash();

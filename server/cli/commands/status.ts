@@ -26,8 +26,18 @@ async function showStatus(io: CliIo, options: AdminOptions): Promise<Answer> {
   const status = await askGateway(io, options, 'GET', '/admin/v1/status');
   return {
     json: () => Object.fromEntries(status),
-    text: () => ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''),
+    text: () =>
+      rowsOf(status)
+        .map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`)
+        .join(''),
   };
+}
+
+/** What a gateway that waits for its store can say. */
+const WAITING: ReadonlySet<string> = new Set(['ready', 'version', 'started', 'store']);
+
+function rowsOf(status: AnswerMembers): typeof ROWS {
+  return status.has('waiting') ? ROWS.filter(([name]) => WAITING.has(name)) : ROWS;
 }
 
 /** A remark about a policy's age; none for a low age. */
@@ -38,9 +48,13 @@ const AGES: ReadonlyMap<string, string> = new Map([
 
 function readyText(body: AnswerMembers): string {
   const undecided = body.get('undecided');
-  const why = typeof undecided === 'string' ? `; decides nothing: ${undecided}` : '';
+  const waiting = body.get('waiting');
+  const why = [
+    typeof waiting === 'string' && `; waiting for the store: ${waiting}`,
+    typeof undecided === 'string' && `; decides nothing: ${undecided}`,
+  ];
   const failed = [...membersOf(body.get('checks'))].flatMap(([check, said]) => (said === 'ok' ? [] : [textOf(check)]));
-  return `${body.get('ready') === true ? 'yes' : ['no', failed.join(', ')].filter(Boolean).join(': ')}${why}`;
+  return `${body.get('ready') === true ? 'yes' : ['no', failed.join(', ')].filter(Boolean).join(': ')}${why.filter(Boolean).join('')}`;
 }
 
 function statementText(statement: AnswerMembers): string {
