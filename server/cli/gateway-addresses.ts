@@ -24,7 +24,7 @@ import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 
 /** Null if the API uses clear text. */
 export async function openTls(
-  log: Warnings,
+  log: Pick<Logger, 'error' | 'warn'>,
   { tls: { certFile, keyFile }, authentication }: Config,
 ): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return null;
@@ -33,7 +33,7 @@ export async function openTls(
     const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile });
     if (identity.isKeyExposed()) log.warn({ path: keyFile }, 'every user of this machine can read the private key');
     const fault = identity.fault();
-    if (fault !== null) log.warn({ path: certFile }, `clients refuse the certificate: it ${fault}`);
+    if (fault !== null) log.error({ path: certFile }, `clients refuse the TLS certificate: it ${fault}`);
     const clientCa = identity.clientCaExpires();
     if (clientCa !== null && clientCa <= systemClock.now())
       log.warn(

@@ -31,7 +31,7 @@ export interface TlsIdentity {
   /** Reads the files again. Rejects with `TlsFileError` if they cannot be used; the current pair then stays. */
   readonly renew: () => Promise<'same' | 'renewed'>;
   readonly certificate: () => X509Certificate;
-  /** When the certificate expires. */
+  /** When the certificate expires, or before it that of its issuer. */
   readonly expires: () => Instant;
   /** When the first authority for client certificates expires that has no later namesake; null if there are none. */
   readonly clientCaExpires: () => Instant | null;
@@ -41,7 +41,7 @@ export interface TlsIdentity {
   readonly isKeyExposed: () => boolean;
 }
 
-export type CertificateTimes = Pick<TlsIdentity, 'expires' | 'clientCaExpires'>;
+export type CertificateTimes = Pick<TlsIdentity, 'expires' | 'clientCaExpires' | 'fault'>;
 
 /** Rejects with `TlsFileError`. An expired certificate is used only at the start, or in place of another expired one. */
 export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemClock): Promise<TlsIdentity> {
@@ -51,7 +51,7 @@ export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemCl
     asksClients: files.clientCaFile !== null,
     context: () => current.context,
     certificate: () => current.certificate,
-    expires: () => expiryOf(current.certificate),
+    expires: () => firstToEnd(current).ends,
     clientCaExpires: () => current.clientCaExpires,
     fault: () => faultOfTime(current, now()),
     isKeyExposed: () => current.isKeyExposed,
@@ -115,6 +115,8 @@ async function readOne(path: string): Promise<ReadFile> {
 interface Pair {
   readonly read: ReadPair;
   readonly certificate: X509Certificate;
+  /** That of its issuer, if the file has it. Clients that have another way to a root need none of those further up. */
+  readonly issuer: X509Certificate | null;
   readonly clientCaExpires: Instant | null;
   readonly isKeyExposed: boolean;
   readonly context: SecureContextOptions;
@@ -134,19 +136,51 @@ function firstToExpire(authorities: readonly X509Certificate[]): Instant {
   return instantOf(Math.min(...last.values()));
 }
 
+interface Lifetime {
+  /** As the beginning of a sentence. */
+  readonly of: string;
+  readonly begins: Instant;
+  readonly ends: Instant;
+}
+
+/** Of what clients check on their way to a root. */
+function lifetimesOf({
+  certificate,
+  issuer,
+}: Pick<Pair, 'certificate' | 'issuer'>): readonly [Lifetime, ...Lifetime[]] {
+  const lifetimeOf = (one: X509Certificate, of: string): Lifetime => {
+    return { of, begins: instantOf(Date.parse(one.validFrom)), ends: expiryOf(one) };
+  };
+  return [lifetimeOf(certificate, ''), ...(issuer === null ? [] : [lifetimeOf(issuer, 'has an issuer that ')])];
+}
+
+function firstToEnd(pair: Pair): Lifetime {
+  return lifetimesOf(pair).reduce((first, one) => (one.ends < first.ends ? one : first));
+}
+
 /** Why clients refuse the certificate at this time, or null. */
 function faultOfTime(pair: Pair, at: Instant): string | null {
-  const begins = instantOf(Date.parse(pair.certificate.validFrom));
-  if (at < begins) return `is valid only from ${formatInstant(begins)}`;
-  const ends = expiryOf(pair.certificate);
-  return at < ends ? null : `expired at ${formatInstant(ends)}`;
+  for (const { of, begins, ends } of lifetimesOf(pair)) {
+    if (at < begins) return `${of}is valid only from ${formatInstant(begins)}`;
+    if (at >= ends) return `${of}expired at ${formatInstant(ends)}`;
+  }
+  return null;
+}
+
+/** In the file an issuer may stand beside its successor, of which clients take what they can use. */
+function issuerOf(certificate: X509Certificate, others: readonly X509Certificate[]): X509Certificate | null {
+  const issuers = others.filter((one) => certificate.checkIssued(one));
+  return issuers.reduce<X509Certificate | null>(
+    (last, one) => (last === null || expiryOf(last) < expiryOf(one) ? one : last),
+    null,
+  );
 }
 
 const OTHERS_MAY_READ = 0o004;
 
 function checkPair(read: ReadPair): Pair {
   const [cert, key, clientCa] = read;
-  const [certificate] = certificatesIn(cert);
+  const [certificate, ...others] = certificatesIn(cert);
   const privateKey = keyIn(key);
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsFileError(`\`${key.path}\` is not the key of the certificate in \`${cert.path}\``);
@@ -166,7 +200,8 @@ function checkPair(read: ReadPair): Pair {
       cause: error,
     });
   }
-  return { read, certificate, clientCaExpires, isKeyExposed: (key.mode & OTHERS_MAY_READ) !== 0, context };
+  const isKeyExposed = (key.mode & OTHERS_MAY_READ) !== 0;
+  return { read, certificate, issuer: issuerOf(certificate, others), clientCaExpires, isKeyExposed, context };
 }
 
 /**
@@ -205,19 +240,34 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Reads the files from time to time and compares their content. Logs which pair it took, and which it could not take.
+ * Reads the files from time to time and compares their content. Logs which pair it took, which it could not take, and
+ * when clients begin to refuse the one in use.
  */
 export function watchTlsFiles(
   identity: TlsIdentity,
   { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },
 ): Poller {
   let told: string | null = null;
+  // The start has told of it.
+  let toldFault = identity.fault();
+  const tellFault = (): void => {
+    const fault = identity.fault();
+    if (fault === toldFault) return;
+    toldFault = fault;
+    if (fault === null) log.info(describe(identity), 'the TLS certificate is valid');
+    else log.error(describe(identity), `clients refuse the TLS certificate: it ${fault}`);
+  };
   return makePoller(interval, async (why) => {
     if (why === 'now') told = null;
     try {
-      if ((await identity.renew()) === 'renewed') log.info(describe(identity), 'the TLS certificate was renewed');
+      if ((await identity.renew()) === 'renewed') {
+        log.info(describe(identity), 'the TLS certificate was renewed');
+        toldFault = null;
+      }
+      tellFault();
       told = null;
     } catch (error) {
+      tellFault();
       const reason = error instanceof TlsFileError ? error.message : 'the files cannot be read';
       if (reason !== told) {
         log.error({ reason, error }, 'the TLS certificate was not renewed, and the one in use stays');

@@ -20,8 +20,8 @@ export interface Wanted {
   readonly names?: string;
 }
 
-/** A self-signed authority called `name` in a folder. */
-export async function makeAuthority(folder: string, name = 'authority'): Promise<Issued> {
+/** A self-signed authority called `name` in a folder, for so many days. */
+export async function makeAuthority(folder: string, name = 'authority', days = 30): Promise<Issued> {
   const issued = filesOf(folder, name);
   await run('openssl', [
     'req',
@@ -33,6 +33,8 @@ export async function makeAuthority(folder: string, name = 'authority'): Promise
     issued.certFile,
     '-subj',
     `/CN=${name}`,
+    '-days',
+    String(days),
   ]);
   return issued;
 }

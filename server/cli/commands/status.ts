@@ -18,7 +18,9 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","checks","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
+    ' "statement":{"generation","expires","signers"},"ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit":{"ok","lagSeconds","error"?},',
+    ' "certificate","tls":{"expires"},"authzen","lastError","shadow","workers","peers"};',
+    'while it waits for its store, {"version","startedAt","ready","checks","waiting","store"}, with the reason as "waiting"',
   ],
 });
 
@@ -59,7 +61,9 @@ function readyText(body: AnswerMembers): string {
 
 function statementText(statement: AnswerMembers): string {
   if (statement.size === 0) return 'none';
-  return `generation ${textOf(statement.get('generation'))}, ${expiryText(statement.get('expiresAt'))}`;
+  const signers: unknown = statement.get('signers');
+  const by = Array.isArray(signers) && signers.length > 0 ? `signed by ${signers.map(textOf).join(', ')}, ` : '';
+  return `generation ${textOf(statement.get('generation'))}, ${by}${expiryText(statement.get('expiresAt'))}`;
 }
 
 /** By the clock of this machine. */
@@ -76,14 +80,18 @@ function auditText(audit: AnswerMembers): string {
     ...(file > 0 ? [`its files could not be written for ${file.toFixed(1)} seconds`] : []),
     ...(store > 0 ? [`events in the store could not be fetched for ${store.toFixed(1)} seconds`] : []),
   ];
-  const said = faults.length === 0 ? 'written' : faults.join(', ');
+  const error = audit.get('error');
+  const why = typeof error === 'string' ? ` (${error})` : '';
+  const said = faults.length === 0 ? 'written' : `${faults.join(', ')}${why}`;
   return audit.get('ok') === true ? said : `${said}: requests are refused`;
 }
 
 function certificateText(certificate: AnswerMembers): string {
   if (certificate.size === 0) return 'none';
   const clientCa = certificate.get('clientCaExpiresAt') ?? null;
-  return `${expiryText(certificate.get('expiresAt'))}${clientCa === null ? '' : `; the client CA ${expiryText(clientCa)}`}`;
+  const fault = certificate.get('fault');
+  const said = typeof fault === 'string' ? fault : expiryText(certificate.get('expiresAt'));
+  return `${said}${clientCa === null ? '' : `; the client CA ${expiryText(clientCa)}`}`;
 }
 
 /** Why the source's offer is not served. */

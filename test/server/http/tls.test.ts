@@ -242,14 +242,14 @@ describe('files that cannot be used', () => {
   });
 });
 
-describe('certificates that change', () => {
-  const lines: { readonly level: string; readonly message: string; readonly reason?: unknown }[] = [];
-  const log: Logger = {
-    info: (fields, message) => lines.push({ level: 'info', message, ...fields }),
-    warn: (fields, message) => lines.push({ level: 'warn', message, ...fields }),
-    error: (fields, message) => lines.push({ level: 'error', message, ...fields }),
-  };
+const lines: { readonly level: string; readonly message: string; readonly reason?: unknown }[] = [];
+const log: Logger = {
+  info: (fields, message) => lines.push({ level: 'info', message, ...fields }),
+  warn: (fields, message) => lines.push({ level: 'warn', message, ...fields }),
+  error: (fields, message) => lines.push({ level: 'error', message, ...fields }),
+};
 
+describe('certificates that change', () => {
   it('are taken by new connections; those in flight and idle ones go on', async () => {
     const watch = watchTlsFiles(identity, { log });
     const before = serialOf(identity);
@@ -315,6 +315,43 @@ describe('a certificate that clients would refuse', () => {
     const found = (await openTlsIdentity({ ...files, clientCaFile: null }, clock)).fault();
     if (fault === null) expect(found).toBeNull();
     else expect(found).toMatch(new RegExp(`^${fault} \\d{4}-`));
+  });
+
+  it('is known of an issuer in the file, and has a line in the log when that comes, and when it is renewed', async () => {
+    const [soon, unused] = [
+      await makeAuthority(folder, 'issuing', 1),
+      await issue(folder, 'unused', { authority, days: -1 }),
+    ];
+    const leaf = await issue(folder, 'chained', { authority: soon, days: 9 });
+    const files = { ...used('chain', leaf), clientCaFile: null };
+    const chain = (...others: readonly Issued[]): void => {
+      writeFileSync(files.certFile, [leaf, ...others].map(({ certFile }) => readFileSync(certFile, 'utf8')).join(''));
+    };
+    let days = 0;
+    const clock = { now: () => instantOf(Date.now() + days * 86_400_000) };
+    // What clients need not ask for says nothing.
+    chain(soon, unused);
+    const current = await openTlsIdentity(files, clock);
+    expect(current.fault()).toBeNull();
+    expect(current.expires()).toBeLessThan(Date.now() + 2 * 86_400_000);
+    const watch = watchTlsFiles(current, { log });
+    lines.length = 0;
+    await watch.pollNow();
+    days = 3;
+    for (let look = 0; look < 2; look += 1) await watch.pollNow();
+    const message = expect.stringMatching(
+      /^clients refuse the TLS certificate: it has an issuer that expired at \d{4}-/,
+    );
+    expect(lines).toMatchObject([{ level: 'error', message }]);
+    lines.length = 0;
+    // Another one that they refuse.
+    chain(soon);
+    await watch.pollNow();
+    expect(lines).toMatchObject([{ message: 'the TLS certificate was renewed' }, { level: 'error', message }]);
+    days = 0;
+    await watch.pollNow();
+    expect(lines.at(-1)).toMatchObject({ level: 'info', message: 'the TLS certificate is valid' });
+    await watch.stop();
   });
 
   it('is known of authorities for clients: of the first to expire that has no successor', async () => {
