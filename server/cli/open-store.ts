@@ -82,10 +82,15 @@ export async function withNamedStore<T>(
 }
 
 /**
- * Throws `CliFailure` 2 if nothing names the store of a gateway. Call it before the store is opened, and what it
- * returns after that.
+ * A gateway may make its store, but not beside a socket or an audit log with a place of its own: those are for a
+ * gateway without a data folder. Throws `CliFailure` 2.
  */
-export function announceStore(io: CliIo, config: Config): () => Promise<void> {
+export function requireStoreOfGateway(config: Config): void {
+  const { adminSocket, audit } = config;
+  if ((adminSocket ?? 'none') !== 'none' || audit.folder !== null) requireNamedStore(config);
+}
+
+function requireNamedStore(config: Config): void {
   if (config.storeNamedBy === null && config.otherSetting !== null) {
     const { key, place } = config.otherSetting;
     const message = `settings of a gateway are given (\`${key}\` by ${place}), and none of them names its store`;
@@ -93,6 +98,14 @@ export function announceStore(io: CliIo, config: Config): () => Promise<void> {
       help: 'give the store that the gateway uses: `dataDir`, `databaseUrl` or `databaseUrlFile` in the settings file, DATABASE_URL or DATABASE_URL_FILE, or `--data-dir`',
     });
   }
+}
+
+/**
+ * Throws `CliFailure` 2 if nothing names the store of a gateway. Call it before the store is opened, and what it
+ * returns after that.
+ */
+export function announceStore(io: CliIo, config: Config): () => Promise<void> {
+  requireNamedStore(config);
   const store = storeOf(config);
   if (store.kind === 'external') {
     return async () => {

@@ -1,4 +1,4 @@
-// Verbs beside a gateway use its store or none: they name the store that they use, and make none by surprise.
+// A gateway with a place for its socket or its audit log, and verbs beside a gateway, use its store or none: they name the store that they use, and make none by surprise.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -6,6 +6,8 @@ import { runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const VERBS: readonly (readonly string[])[] = [
+  ['serve'],
+  ['local'],
   ['migrate'],
   ['load', 'records.jsonl'],
   ['export'],
@@ -28,6 +30,13 @@ describe.each(VERBS)('%s %s', (...verb) => {
     );
     expect(existsSync(join(cwd, '.bailiwick'))).toBe(false);
   });
+});
+
+it('a gateway makes its store where its socket and its audit log have no place of their own', async () => {
+  const cwd = await makeFolder({ 'bailiwick.yaml': 'listen: 127.0.0.1:0\nadminSocket: none\nadminListen: none\n' });
+  // It comes as far as the policy, of which there is none.
+  const run = await runCli(['serve'], { cwd });
+  expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('no policy')]);
 });
 
 it('a variable is such a setting, too', async () => {

@@ -160,7 +160,7 @@ it('follows a directory store: what is published there is served within a look, 
   };
   const publish = (name: string): ReturnType<typeof runCli> => runCli(['publish', at(name), '--to', at('store')]);
   const none = await runCli(['serve', '--policy-directory', at('store'), '--data-dir', await newDataDir()]);
-  expect(none).toMatchObject({ status: 6, stderr: expect.stringContaining('there is no such directory') });
+  expect(none).toMatchObject({ status: 10, stderr: expect.stringContaining('there is no such directory') });
   await compileAs('.one.json', 'namespace:read');
   await compileAs('.two.json', 'resource:read');
   expect((await publish('.one.json')).status).toBe(0);

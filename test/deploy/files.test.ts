@@ -44,7 +44,7 @@ describe('systemd', () => {
     lines.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
 
   it('starts what there is, with settings that hold, and waits for it to end', async () => {
-    expect(all('ExecStart')).toEqual(['/usr/local/bin/bailiwick serve']);
+    expect(all('ExecStart')).toEqual(['/usr/local/bin/bailiwick serve --format json']);
     expect(all('Environment').join(' ')).toContain('BAILIWICK_CONFIG=/etc/bailiwick/bailiwick.yaml');
     const settings = await checkedSettings(read('systemd/bailiwick.yaml'));
     const seconds = secondsToStop(settings);
@@ -123,7 +123,7 @@ describe('the container', () => {
   it('begins the program as nobody, with what it writes in two folders', () => {
     expect(last).toContain('USER 10001:10001');
     expect(last).toContain('ENTRYPOINT ["bailiwick"]');
-    expect(last).toContain('CMD ["serve", "--policy", "/etc/bailiwick/snapshot.json"]');
+    expect(last).toContain('CMD ["serve", "--format", "json", "--policy", "/etc/bailiwick/snapshot.json"]');
     const { bin } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
       readonly bin: { readonly bailiwick: string };
     };

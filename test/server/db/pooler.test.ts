@@ -72,22 +72,26 @@ if (findPgbouncer() === null || findPostgres() === null) {
       await database.close();
     }, 30_000);
 
-    it('that gives transactions in front of the replica leaves the reads to the primary, and is said', async () => {
-      await bouncer?.stop();
-      bouncer = await startPgbouncer(server.url, ['pool_mode = transaction']);
-      const database = await openDatabase({
-        kind: 'external',
-        url: server.url,
-        readUrls: [bouncer.url],
-        replicaLag: 400,
-      });
-      while (database.replicas()[0]?.fault === null) {
-        expect(await database.readReplica(sql`SELECT ${7}::int AS n`)).toEqual([{ n: 7 }]);
-        await sleep(20);
-      }
-      expect(database.replicas()[0]).toMatchObject({ isUsed: false, age: null, fault: 'pooler' });
-      await database.close();
-    }, 30_000);
+    it.each(['transaction', 'statement'])(
+      'that gives a %s in front of the replica leaves the reads to the primary, and is said',
+      async (mode) => {
+        await bouncer?.stop();
+        bouncer = await startPgbouncer(server.url, [`pool_mode = ${mode}`]);
+        const database = await openDatabase({
+          kind: 'external',
+          url: server.url,
+          readUrls: [bouncer.url],
+          replicaLag: 400,
+        });
+        while (database.replicas()[0]?.fault === null) {
+          expect(await database.readReplica(sql`SELECT ${7}::int AS n`)).toEqual([{ n: 7 }]);
+          await sleep(20);
+        }
+        expect(database.replicas()[0]).toMatchObject({ isUsed: false, age: null, fault: 'pooler' });
+        await database.close();
+      },
+      30_000,
+    );
 
     it('is away, and does not refuse us, while its PostgreSQL is away or it has too many clients', async () => {
       await bouncer?.stop();
