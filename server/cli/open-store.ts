@@ -127,6 +127,8 @@ export interface Waiting {
   readonly ended: Promise<unknown>;
   /** Answers probes from now on, with why the store is away; resolves to what ends that. */
   readonly answerProbes: (reason: () => string) => Promise<() => Promise<void>>;
+  /** Milliseconds after which a start that still waits says so again. Defaults to a minute. */
+  readonly reminder?: number;
 }
 
 /** What was waited for, and whether it was away at first. */
@@ -141,7 +143,7 @@ export interface ReachedStore {
  * meanwhile.
  */
 export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): Promise<ReachedStore | null> {
-  const { log, ended, answerProbes } = waiting;
+  const { log, ended, answerProbes, reminder = REMINDER } = waiting;
   const isOver = ended.then(() => true);
   let endProbes: (() => Promise<void>) | null = null;
   let told = { reason: '', at: 0 };
@@ -158,7 +160,7 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
         if (error.code === 'store.replaced') throw error;
         const { code, message: reason } = error;
         const now = performance.now();
-        if (reason !== told.reason || now - told.at >= REMINDER) {
+        if (reason !== told.reason || now - told.at >= reminder) {
           log.warn({ code, reason }, 'the store cannot be reached yet: waiting for it');
           told = { reason, at: now };
         }
@@ -174,7 +176,6 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
 /** Milliseconds between two attempts. */
 const WAIT = 1_000;
 
-/** Milliseconds after which a start that still waits says so again. */
 const REMINDER = 60_000;
 
 /** Says what it waits for, so that a waiting start is not mistaken for one that hangs. */
