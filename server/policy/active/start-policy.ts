@@ -68,8 +68,9 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
   const last = await activations.newest();
   if (offered === null) return last === null ? null : open(last);
   const { policy, bytes, statement, from } = offered;
-  // Asked after it is known what is the newest: what was read before may be older than that.
-  if (isOffered !== undefined && last?.snapshot !== policy.digest && !(await isOffered())) throw new OfferReplaced();
+  // Asked after it is known what is the newest: what was read before may be older than that. It is not older than nothing.
+  const isOther = last !== null && last.snapshot !== policy.digest;
+  if (isOffered !== undefined && isOther && !(await isOffered())) throw new OfferReplaced();
   const after = isOffered === undefined ? {} : { after: last?.generation ?? 0 };
   const at = clock.now();
   const envelope = statement?.envelope ?? null;
