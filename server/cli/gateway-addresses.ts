@@ -15,7 +15,6 @@ import {
   waitingSeries,
 } from '../compose.js';
 import { type Address, adminSocketOf, type Config, storeOf } from '../config/index.js';
-import { formatInstant } from '../../engine/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { type Logger, systemClock } from '../lib/ports.js';
 import { systemCodeOf } from '../lib/small-file.js';
@@ -24,7 +23,7 @@ import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 
 /** Null if the API uses clear text. */
 export async function openTls(
-  log: Pick<Logger, 'error' | 'warn'>,
+  log: Logger,
   { tls: { certFile, keyFile }, authentication }: Config,
 ): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return null;
@@ -34,12 +33,8 @@ export async function openTls(
     if (identity.isKeyExposed()) log.warn({ path: keyFile }, 'every user of this machine can read the private key');
     const fault = identity.fault();
     if (fault !== null) log.error({ path: certFile }, `clients refuse the TLS certificate: it ${fault}`);
-    const clientCa = identity.clientCaExpires();
-    if (clientCa !== null && clientCa <= systemClock.now())
-      log.warn(
-        { path: clientCaFile },
-        `client certificates are refused: their CA expired at ${formatInstant(clientCa)}`,
-      );
+    const clientCa = identity.clientCaFault();
+    if (clientCa !== null) log.error({ path: clientCaFile }, `client certificates are refused: their CA ${clientCa}`);
     return identity;
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;

@@ -37,6 +37,8 @@ export interface TlsIdentity {
   readonly clientCaExpires: () => Instant | null;
   /** Why clients refuse the certificate now, as the end of a sentence; null if they do not for its times. */
   readonly fault: () => string | null;
+  /** The same of the authorities for client certificates: without them those are refused. */
+  readonly clientCaFault: () => string | null;
   /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
 }
@@ -54,6 +56,10 @@ export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemCl
     expires: () => firstToEnd(current).ends,
     clientCaExpires: () => current.clientCaExpires,
     fault: () => faultOfTime(current, now()),
+    clientCaFault: () => {
+      const { clientCaExpires: ends } = current;
+      return ends === null || now() < ends ? null : `expired at ${formatInstant(ends)}`;
+    },
     isKeyExposed: () => current.isKeyExposed,
     onRenewed: (listener) => {
       listeners.push(listener);
@@ -248,26 +254,16 @@ export function watchTlsFiles(
   { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },
 ): Poller {
   let told: string | null = null;
-  // The start has told of it.
-  let toldFault = identity.fault();
-  const tellFault = (): void => {
-    const fault = identity.fault();
-    if (fault === toldFault) return;
-    toldFault = fault;
-    if (fault === null) log.info(describe(identity), 'the TLS certificate is valid');
-    else log.error(describe(identity), `clients refuse the TLS certificate: it ${fault}`);
-  };
+  const tellFaults = faultsTold(identity, log);
   return makePoller(interval, async (why) => {
     if (why === 'now') told = null;
     try {
-      if ((await identity.renew()) === 'renewed') {
-        log.info(describe(identity), 'the TLS certificate was renewed');
-        toldFault = null;
-      }
-      tellFault();
+      const isNew = (await identity.renew()) === 'renewed';
+      if (isNew) log.info(describe(identity), 'the TLS certificate was renewed');
+      tellFaults(isNew);
       told = null;
     } catch (error) {
-      tellFault();
+      tellFaults(false);
       const reason = error instanceof TlsFileError ? error.message : 'the files cannot be read';
       if (reason !== told) {
         log.error({ reason, error }, 'the TLS certificate was not renewed, and the one in use stays');
@@ -275,6 +271,33 @@ export function watchTlsFiles(
       told = reason;
     }
   });
+}
+
+/** What the start has told of is told again only of files that are new. */
+function faultsTold(identity: TlsIdentity, log: Logger): (isNew: boolean) => void {
+  const kinds = [
+    {
+      read: identity.fault,
+      fields: () => describe(identity),
+      begins: 'clients refuse the TLS certificate: it',
+      ends: 'the TLS certificate is valid',
+    },
+    {
+      read: identity.clientCaFault,
+      fields: () => ({}),
+      begins: 'client certificates are refused: their CA',
+      ends: 'the CA of client certificates is valid',
+    },
+  ].map((kind) => ({ ...kind, told: kind.read() }));
+  return (isNew) => {
+    for (const kind of kinds) {
+      const fault = kind.read();
+      if (fault === kind.told && !isNew) continue;
+      if (fault !== null) log.error(kind.fields(), `${kind.begins} ${fault}`);
+      else if (!isNew) log.info(kind.fields(), kind.ends);
+      kind.told = fault;
+    }
+  };
 }
 
 function describe(identity: TlsIdentity): Readonly<Record<string, unknown>> {

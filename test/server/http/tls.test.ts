@@ -354,6 +354,20 @@ describe('a certificate that clients would refuse', () => {
     await watch.stop();
   });
 
+  it('has a line in the log where it is one for clients, too', async () => {
+    const ends = await issue(folder, 'ending', { authority, days: 1 });
+    let days = 0;
+    const clock = { now: () => instantOf(Date.now() + days * 86_400_000) };
+    const watch = watchTlsFiles(await openTlsIdentity({ ...server, clientCaFile: ends.certFile }, clock), { log });
+    lines.length = 0;
+    await watch.pollNow();
+    days = 1.5;
+    for (let look = 0; look < 2; look += 1) await watch.pollNow();
+    const message = expect.stringMatching(/^client certificates are refused: their CA expired at \d{4}-/);
+    expect(lines).toMatchObject([{ level: 'error', message }]);
+    await watch.stop();
+  });
+
   it('is known of authorities for clients: of the first to expire that has no successor', async () => {
     const [name, soon, later] = await Promise.all([
       issue(folder, 'ca', { authority, days: -1 }),
