@@ -23,7 +23,7 @@ const OPTIONS = {
 };
 
 /** What status says of a gateway that waits. */
-export interface WaitingFacts {
+interface WaitingFacts {
   readonly startedAt: Instant;
   readonly store: 'embedded' | 'external';
   /** Why the store cannot be used yet. */

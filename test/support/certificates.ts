@@ -1,5 +1,6 @@
 // Certificates for tests, made afresh by the machine's openssl: an authority, and the certificates that it signs.
 import { execFile } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -62,6 +63,14 @@ export async function issue(
 }
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+/** A copy of the files, to be overwritten. */
+export function copyOf(folder: string, name: string, { certFile, keyFile }: Issued): Issued {
+  const copy = filesOf(folder, `${name}-used`);
+  copyFileSync(certFile, copy.certFile);
+  copyFileSync(keyFile, copy.keyFile);
+  return copy;
+}
 
 function filesOf(folder: string, name: string): Issued {
   return { certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`) };
