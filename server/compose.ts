@@ -18,6 +18,9 @@ import { HTTP_LIMITS } from './limits/http.js';
 import { type ListenAt, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/door.js';
 import type { Route } from './http/route.js';
+import { WAITING_CHECKS } from './http/waiting-probes.js';
+import { makeRegistry, type Series } from './metrics/series.js';
+import { publishReadiness } from './metrics/state-metrics.js';
 import { type ActivePolicy } from './policy/active/active-policy.js';
 import { type Activator } from './policy/active/activator.js';
 import { closeAfter } from './lib/close-after.js';
@@ -30,9 +33,16 @@ export { AuthenticationError } from './auth/authenticators.js';
 export { connectionLimits } from './http/client-address.js';
 export { bindSocket, bindTcp, sharedTcp } from './http/http-server.js';
 export { urlOf } from './http/listen-at.js';
-export { answerProbes } from './http/waiting-probes.js';
+export { answerOnSocket, answerProbes, type EndProbes } from './http/waiting-probes.js';
 export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 export { type GatewayMode, type GatewayServices, makeServices, type ServicesOptions } from './services.js';
+
+/** All that there is to measure while a gateway waits for its store. */
+export function waitingSeries(): Promise<readonly Series[]> {
+  const registry = makeRegistry();
+  publishReadiness(registry, () => Promise.resolve({ checks: WAITING_CHECKS }));
+  return registry.read();
+}
 
 export interface ListenerOptions<Where extends ListenAt> {
   readonly routes: readonly Route[];

@@ -46,11 +46,13 @@ export const STATUS_SCHEMA = Object.freeze({
     loadedAt: instant,
     issuedAt: nullable(instant),
     statement: {
-      description: 'Under which the snapshot was published; null without one.',
+      description: 'Under which the snapshot was published; null without one. `expiresAt` is `expires`.',
       ...nullable(
         whole({
           generation: { description: 'Of the statement: it rises with each publication.', type: 'integer', minimum: 1 },
+          expires: instant,
           expiresAt: instant,
+          signers: { ...texts, description: 'The keys that signed it, by their names in the keyring.' },
         }),
       ),
     },
@@ -77,10 +79,12 @@ export const STATUS_SCHEMA = Object.freeze({
     audit: {
       description: 'The audit log; null where nothing is recorded.',
       ...nullable(
-        whole({
+        closed(['ok', 'lagSeconds', 'fileLagSeconds', 'storeLagSeconds'], {
           ok: flag,
+          lagSeconds: { description: 'The larger of the two.', type: 'number' },
           fileLagSeconds: { description: 'For how long its files could not be written.', type: 'number' },
           storeLagSeconds: { description: 'For how long events in the store could not be fetched.', type: 'number' },
+          error: { description: 'Why; absent while both work.', type: 'string' },
         }),
       ),
     },
@@ -91,8 +95,18 @@ export const STATUS_SCHEMA = Object.freeze({
     },
     certificate: {
       description:
-        'Of the API; null without one. `clientCaExpiresAt`: of the authority for client certificates that expires first; null without any.',
-      ...nullable(whole({ expiresAt: instant, clientCaExpiresAt: nullable(instant) })),
+        'Of the API; null without one. `clientCaExpiresAt`: of the authority for client certificates that expires first; null without any. `fault`: why clients refuse the certificate now; null if they do not.',
+      ...nullable(
+        whole({
+          expiresAt: instant,
+          clientCaExpiresAt: nullable(instant),
+          fault: { type: ['string', 'null'] },
+        }),
+      ),
+    },
+    tls: {
+      description: 'When the certificate of the API expires; null without one.',
+      ...nullable(whole({ expires: instant })),
     },
     lastError: nullable(whole({ at: instant, code: text, message: text, problems: texts })),
     shadow: nullable(SHADOW_SUMMARY),

@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Database } from '../db/database.js';
+import { reasonOf, sqlStateOf, toldText } from '../db/failures.js';
 import { endsWithin } from '../lib/ends-within.js';
 import type { Clock, IdSource, Logger } from '../lib/ports.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
@@ -76,6 +77,8 @@ export interface AuditLags {
   readonly file: number;
   /** Taking events from the outbox in the store, while the files can be written. */
   readonly store: number;
+  /** Why, while one of them fails. */
+  readonly error?: string;
 }
 
 export interface AuditTrail extends Recorder {
@@ -120,8 +123,10 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     await checkNoted(known, owned);
     const place = { host: hostname(), folder: resolve(folder) };
     const missing = await missingFrom(folder, known.filter(isFrom(place, db.kind)));
-    const writer = makeWriter({ ...rest, ...owned, files, logger, patience });
-    const drainer = await makeDrainer({ ...rest, db, folder, log, writer, isOwner: owned.isOwner, logger, place });
+    const told = { file: '', store: '' };
+    const writer = makeWriter({ ...rest, ...owned, files, logger: noting(logger, told, 'file'), patience });
+    const draining = { ...rest, db, folder, log, writer, isOwner: owned.isOwner, place };
+    const drainer = await makeDrainer({ ...draining, logger: noting(logger, told, 'store') });
     const begun = writer.head().seq;
     let lost = 0;
     let lostEver = 0;
@@ -134,7 +139,9 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       const drain = drainer.failing();
       const file = now - Math.min(writer.failingSince() ?? now, drain?.by === 'files' ? drain.since : now);
       // Without its files, the log takes nothing from the store either.
-      return { file, store: file > 0 || drain === null ? 0 : now - drain.since };
+      const store = file > 0 || drain === null ? 0 : now - drain.since;
+      const error = store > 0 || writer.failingSince() === null ? told.store : told.file;
+      return { file, store, ...(file + store > 0 ? { error } : {}) };
     };
     const state = (): TrailState => {
       const { file, store } = lags();
@@ -212,6 +219,19 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     await endsWithin(owned.release(), patience);
     throw error;
   }
+}
+
+/** The same log. It keeps the words of the last error that a part of the trail has told. */
+function noting<Part extends string>(logger: Logger, told: Record<Part, string>, part: Part): Logger {
+  return {
+    ...logger,
+    error: (fields, message) => {
+      const { error } = fields;
+      const state = sqlStateOf(error);
+      if (error !== undefined) told[part] = state === null ? reasonOf(error) : toldText(state, error);
+      logger.error(fields, message);
+    },
+  };
 }
 
 /** Which requests are refused in each state of the log. */

@@ -3,16 +3,18 @@
 import { dirname } from 'node:path';
 import {
   type AdminDoors,
+  answerOnSocket,
   answerProbes,
   bindSocket,
   bindTcp,
   connectionLimits,
+  type EndProbes,
   openTlsIdentity,
   TlsFileError,
   type TlsIdentity,
+  waitingSeries,
 } from '../compose.js';
-import { type Address, adminSocketOf, type Config } from '../config/index.js';
-import { formatInstant } from '../../engine/index.js';
+import { type Address, adminSocketOf, type Config, storeOf } from '../config/index.js';
 import { isLoopbackName } from '../http/host-guard.js';
 import { closeAfter } from '../lib/close-after.js';
 import { type Logger, systemClock } from '../lib/ports.js';
@@ -22,7 +24,7 @@ import { CliFailure, EXIT, type ExitStatus } from './exit.js';
 
 /** Null if the API uses clear text. */
 export async function openTls(
-  log: Warnings,
+  log: Logger,
   { tls: { certFile, keyFile }, authentication }: Config,
 ): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return null;
@@ -31,13 +33,9 @@ export async function openTls(
     const identity = await openTlsIdentity({ certFile, keyFile, clientCaFile });
     if (identity.isKeyExposed()) log.warn({ path: keyFile }, 'every user of this machine can read the private key');
     const fault = identity.fault();
-    if (fault !== null) log.warn({ path: certFile }, `clients refuse the certificate: it ${fault}`);
-    const clientCa = identity.clientCaExpires();
-    if (clientCa !== null && clientCa <= systemClock.now())
-      log.warn(
-        { path: clientCaFile },
-        `client certificates are refused: their CA expired at ${formatInstant(clientCa)}`,
-      );
+    if (fault !== null) log.error({ path: certFile }, `clients refuse the TLS certificate: it ${fault}`);
+    const clientCa = identity.clientCaFault();
+    if (clientCa !== null) log.error({ path: clientCaFile }, `client certificates are refused: their CA ${clientCa}`);
     return identity;
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;
@@ -103,14 +101,32 @@ function adminTls({ host }: Address, tls: TlsIdentity | null): TlsIdentity | nul
   return isLoopbackName(host) ? null : tls;
 }
 
-/** Answers probes where admins will be answered later. Resolves to what ends that. Throws `CliFailure` (6 or 10). */
-export async function probesAtAdminAddress(
-  { adminListen }: Pick<Config, 'adminListen'>,
-  tls: TlsIdentity | null,
-): Promise<() => Promise<void>> {
+/**
+ * Answers probes where admins will be answered later, and says there what the gateway waits for. Resolves to what ends
+ * that. Throws `CliFailure` (6 or 10).
+ */
+export async function probesAtAdminAddresses(
+  config: Config,
+  { tls, reason }: { readonly tls: TlsIdentity | null; readonly reason: () => string },
+): Promise<EndProbes> {
+  const { adminListen } = config;
+  const facts = { startedAt: systemClock.now(), store: storeOf(config).kind, reason, readSeries: waitingSeries };
   // Nobody knows which port 0 would be.
-  if (adminListen === null || adminListen.port === 0) return () => Promise.resolve();
-  return answerProbes(adminListen, adminTls(adminListen, tls)).catch(addressFailure('--admin-listen', adminListen));
+  const ends =
+    adminListen === null || adminListen.port === 0
+      ? []
+      : [
+          await answerProbes(adminListen, { tls: adminTls(adminListen, tls), facts }).catch(
+            addressFailure('--admin-listen', adminListen),
+          ),
+        ];
+  const path = adminSocketOf(config);
+  // Who has it now is asked again once it is needed. A folder for it is made then.
+  const atSocket = path === null ? null : await answerOnSocket(path, facts).catch(() => null);
+  if (atSocket !== null) ends.push(atSocket);
+  return async () => {
+    await Promise.all(ends.map((end) => end()));
+  };
 }
 
 type AddressFlag = '--listen' | '--admin-listen';
@@ -144,10 +160,12 @@ function addressFailure(flag: AddressFlag, { host, port }: Address): (error: unk
   };
 }
 
-/** Whoever has the address may be about to end. */
+/** Whoever has the address may be about to end, and one that moves between machines may be about to come. */
 function statusOf(error: unknown): ExitStatus {
-  return systemCodeOf(error) === 'EADDRINUSE' ? EXIT.away : EXIT.precondition;
+  return PASSING.has(systemCodeOf(error)) ? EXIT.away : EXIT.precondition;
 }
+
+const PASSING: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EAI_AGAIN']);
 
 const HELP: Readonly<Record<AddressFlag, string>> = {
   '--listen': 'choose another address with --listen, as in `--listen 127.0.0.1:8090`',
@@ -160,6 +178,7 @@ const LISTEN_FAULTS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'this user may not use the port'],
   ['EADDRNOTAVAIL', 'this machine does not have the address'],
   ['ENOTFOUND', 'there is no host with this name'],
+  ['EAI_AGAIN', 'its name cannot be looked up now'],
 ]);
 
 /**

@@ -124,8 +124,10 @@ export interface Waiting {
   readonly log: Logger;
   /** Resolves when the process is told to end. */
   readonly ended: Promise<unknown>;
-  /** Answers probes from now on; resolves to what ends that. */
-  readonly answerProbes: () => Promise<() => Promise<void>>;
+  /** Answers probes from now on, with why the store is away; resolves to what ends that. */
+  readonly answerProbes: (reason: () => string) => Promise<() => Promise<void>>;
+  /** Milliseconds after which a start that still waits says so again. Defaults to a minute. */
+  readonly reminder?: number;
 }
 
 /** What was waited for, and whether it was away at first. */
@@ -134,11 +136,16 @@ export interface ReachedStore {
   readonly isLate: boolean;
 }
 
-/** Like `openStore`, but waits for a store that is away. Null if the process is told to end meanwhile. */
+/**
+ * Like `openStore`, but waits for a store that is away. Says why in the log, again when that changes, and from time to
+ * time: a pooler calls a mistake that somebody must mend the same as what passes. Null if the process is told to end
+ * meanwhile.
+ */
 export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): Promise<ReachedStore | null> {
-  const { log, ended, answerProbes } = waiting;
+  const { log, ended, answerProbes, reminder = REMINDER } = waiting;
   const isOver = ended.then(() => true);
   let endProbes: (() => Promise<void>) | null = null;
+  let told = { reason: '', at: 0 };
   try {
     for (let since: number | null = null; ; since ??= performance.now()) {
       try {
@@ -150,9 +157,13 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
         if (!(error instanceof CliFailure) || error.status !== EXIT.away) throw error;
         // A new process mends that, and waiting does not.
         if (error.code === 'store.replaced') throw error;
-        endProbes ??= await answerProbes();
         const { code, message: reason } = error;
-        if (since === null) log.warn({ code, reason }, 'the store cannot be reached yet: waiting for it');
+        const now = performance.now();
+        if (reason !== told.reason || now - told.at >= reminder) {
+          log.warn({ code, reason }, 'the store cannot be reached yet: waiting for it');
+          told = { reason, at: now };
+        }
+        endProbes ??= await answerProbes(() => told.reason);
       }
       if (await Promise.race([isOver, sleep(WAIT, false, { ref: true })])) return null;
     }
@@ -163,6 +174,8 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
 
 /** Milliseconds between two attempts. */
 const WAIT = 1_000;
+
+const REMINDER = 60_000;
 
 /** Says what it waits for, so that a waiting start is not mistaken for one that hangs. */
 export function sayWait(io: CliIo): OnWait {

@@ -216,9 +216,10 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     });
   const followed = shown === '-' ? null : await soon(makePathSource(path));
   const start = { source: followed, isInStore: false };
-  const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer> => {
+  const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer | NotOffered> => {
     const { policy, bytes, source } = opened;
-    const statement = await requirePublication(opened, named, config);
+    const statement = await requirePublication(opened, named, config).catch(expired);
+    if (statement !== null && 'without' in statement) return statement;
     const from: PolicySource = source === 'stdin' ? { kind: source } : { kind: source, path };
     // What was compiled just now states what was computed just now.
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
@@ -235,6 +236,12 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     return { ...start, ...offered };
   }
   return { ...start, ...given(await take(await openPolicy(io, shown, 'serve'))) };
+}
+
+/** What a source offers under such a statement is not taken, and what is in force stays so. */
+function expired(error: unknown): NotOffered {
+  if (error instanceof CliFailure && error.status === EXIT.stale) return { without: error };
+  throw error;
 }
 
 /**

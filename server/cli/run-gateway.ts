@@ -35,7 +35,7 @@ import { type ClosableLogger, makeLogger } from '../telemetry/log.js';
 import { logWarnings } from '../telemetry/log-warnings.js';
 import { openTracing } from '../telemetry/tracing.js';
 import { CliFailure, EXIT } from './exit.js';
-import { openTls, probesAtAdminAddress, takeAddresses, takeAdminSocket, warnOfNetwork } from './gateway-addresses.js';
+import { openTls, probesAtAdminAddresses, takeAddresses, takeAdminSocket, warnOfNetwork } from './gateway-addresses.js';
 import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
 import { awaitStore, openStore, sayInLog, statusOfStore } from './open-store.js';
@@ -76,7 +76,8 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     const addresses = await takeAddresses(taken, tls);
     const closeAddresses = (error: unknown): Promise<never> => closeAfter(error, addresses.close);
     const isAwaited = !isLocal && config.database.waitAtStart;
-    const answerProbes = (): Promise<() => Promise<void>> => probesAtAdminAddress(config, tls);
+    const answerProbes = (reason: () => string): Promise<() => Promise<void>> =>
+      probesAtAdminAddresses(config, { tls, reason });
     const opening = isAwaited
       ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
       : openStore(io, config, { onWait: sayInLog(log) }).then((db) => ({ db, isLate: false }));

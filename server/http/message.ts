@@ -1,7 +1,7 @@
 // What the pipeline gets of a request and what it gives back, independent of sockets. A listener adapts its messages to
 // these types; callers in the same process use them directly.
 import type { X509Certificate } from 'node:crypto';
-import { type ApiProblem, inputProblem } from '../problem.js';
+import { ApiProblem, type ProblemCode } from '../problem.js';
 
 /** One request whose head has arrived. `method`, `url` and `rawHeaders` are named as Node's messages name them. */
 export interface Incoming {
@@ -97,12 +97,16 @@ export class RequestAborted extends Error {
   }
 }
 
-/** A request that cannot be read. The message is ours and quotes nothing from the request. */
+/** A request that cannot be read. The message is ours and quotes nothing from the request, so the log has it, too. */
 export function malformed(message: string): ApiProblem {
-  return inputProblem('request.malformed', '', message);
+  return saidInLog('request.malformed', message);
 }
 
 /** A request whose shape is not that of the route, apart from its body. */
 export function misshapen(message: string): ApiProblem {
-  return inputProblem('request.schema', '', message);
+  return saidInLog('request.schema', message);
+}
+
+function saidInLog(code: ProblemCode, message: string): ApiProblem {
+  return new ApiProblem(code, { errors: [{ pointer: '', code, message }], reason: message });
 }

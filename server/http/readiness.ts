@@ -40,7 +40,7 @@ export function makeReadiness(options: ReadinessOptions): () => Promise<Readines
     const said = (isOk: boolean): 'ok' | 'failed' => (isOk ? 'ok' : 'failed');
     const checks = {
       listener: said(!isLeaving()),
-      certificate: said(certificates === null || clock.now() < certificates.expires()),
+      certificate: said((certificates?.fault() ?? null) === null),
       policy: said(mayDecide(policies.state())),
       store: said(await storeAnswers()),
       outbox: said(fault !== 'store'),

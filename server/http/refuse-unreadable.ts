@@ -41,7 +41,8 @@ interface ClientError extends Error {
 
 function problemOf({ code, rawPacket }: ClientError): ApiProblem {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiProblem('request.timeout');
-  if (code !== 'HPE_HEADER_OVERFLOW') return new ApiProblem('request.malformed');
+  if (code !== 'HPE_HEADER_OVERFLOW')
+    return new ApiProblem('request.malformed', code?.startsWith('HPE_') === true ? { reason: code } : {});
   const isLong = rawPacket !== undefined && isLongTarget(rawPacket);
   return new ApiProblem(isLong ? 'request.uri_too_long' : 'request.headers_too_large');
 }

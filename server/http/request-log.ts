@@ -75,13 +75,16 @@ function describe(exchange: Exchange, status: number | null): Readonly<Record<st
     path: pathForLog(incoming.url),
     ...(status === null ? {} : { status }),
     ms: Math.round((performance.now() - startedAt) * 10) / 10,
-    ...(actor === null ? {} : { actor: actor.id, ...(isRefused ? { fingerprint: actor.credentialFingerprint } : {}) }),
+    ...(actor === null
+      ? {}
+      : { actor: actor.id, ...(isRefused ? { fingerprint: begin(actor.credentialFingerprint) } : {}) }),
     ...(active === null ? {} : { snapshot: begin(active.policy.digest) }),
   };
 }
 
 /** The first digits. The audit log has all of them, under the same request id. */
-function begin(digest: string): string {
+function begin(digest: string | null): string | null {
+  if (digest === null) return null;
   const start = digest.indexOf(':') + 1;
   return digest.slice(start, start + LOG_LIMITS.digestCharacters);
 }

@@ -31,17 +31,19 @@ export interface TlsIdentity {
   /** Reads the files again. Rejects with `TlsFileError` if they cannot be used; the current pair then stays. */
   readonly renew: () => Promise<'same' | 'renewed'>;
   readonly certificate: () => X509Certificate;
-  /** When the certificate expires. */
+  /** When the certificate expires, or before it that of its issuer. */
   readonly expires: () => Instant;
   /** When the first authority for client certificates expires that has no later namesake; null if there are none. */
   readonly clientCaExpires: () => Instant | null;
   /** Why clients refuse the certificate now, as the end of a sentence; null if they do not for its times. */
   readonly fault: () => string | null;
+  /** The same of the authorities for client certificates: without them those are refused. */
+  readonly clientCaFault: () => string | null;
   /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
 }
 
-export type CertificateTimes = Pick<TlsIdentity, 'expires' | 'clientCaExpires'>;
+export type CertificateTimes = Pick<TlsIdentity, 'expires' | 'clientCaExpires' | 'fault'>;
 
 /** Rejects with `TlsFileError`. An expired certificate is used only at the start, or in place of another expired one. */
 export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemClock): Promise<TlsIdentity> {
@@ -51,9 +53,13 @@ export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemCl
     asksClients: files.clientCaFile !== null,
     context: () => current.context,
     certificate: () => current.certificate,
-    expires: () => expiryOf(current.certificate),
+    expires: () => firstToEnd(current).ends,
     clientCaExpires: () => current.clientCaExpires,
     fault: () => faultOfTime(current, now()),
+    clientCaFault: () => {
+      const { clientCaExpires: ends } = current;
+      return ends === null || now() < ends ? null : `expired at ${formatInstant(ends)}`;
+    },
     isKeyExposed: () => current.isKeyExposed,
     onRenewed: (listener) => {
       listeners.push(listener);
@@ -115,6 +121,8 @@ async function readOne(path: string): Promise<ReadFile> {
 interface Pair {
   readonly read: ReadPair;
   readonly certificate: X509Certificate;
+  /** That of its issuer, if the file has it. Clients that have another way to a root need none of those further up. */
+  readonly issuer: X509Certificate | null;
   readonly clientCaExpires: Instant | null;
   readonly isKeyExposed: boolean;
   readonly context: SecureContextOptions;
@@ -134,19 +142,51 @@ function firstToExpire(authorities: readonly X509Certificate[]): Instant {
   return instantOf(Math.min(...last.values()));
 }
 
+interface Lifetime {
+  /** As the beginning of a sentence. */
+  readonly of: string;
+  readonly begins: Instant;
+  readonly ends: Instant;
+}
+
+/** Of what clients check on their way to a root. */
+function lifetimesOf({
+  certificate,
+  issuer,
+}: Pick<Pair, 'certificate' | 'issuer'>): readonly [Lifetime, ...Lifetime[]] {
+  const lifetimeOf = (one: X509Certificate, of: string): Lifetime => {
+    return { of, begins: instantOf(Date.parse(one.validFrom)), ends: expiryOf(one) };
+  };
+  return [lifetimeOf(certificate, ''), ...(issuer === null ? [] : [lifetimeOf(issuer, 'has an issuer that ')])];
+}
+
+function firstToEnd(pair: Pair): Lifetime {
+  return lifetimesOf(pair).reduce((first, one) => (one.ends < first.ends ? one : first));
+}
+
 /** Why clients refuse the certificate at this time, or null. */
 function faultOfTime(pair: Pair, at: Instant): string | null {
-  const begins = instantOf(Date.parse(pair.certificate.validFrom));
-  if (at < begins) return `is valid only from ${formatInstant(begins)}`;
-  const ends = expiryOf(pair.certificate);
-  return at < ends ? null : `expired at ${formatInstant(ends)}`;
+  for (const { of, begins, ends } of lifetimesOf(pair)) {
+    if (at < begins) return `${of}is valid only from ${formatInstant(begins)}`;
+    if (at >= ends) return `${of}expired at ${formatInstant(ends)}`;
+  }
+  return null;
+}
+
+/** In the file an issuer may stand beside its successor, of which clients take what they can use. */
+function issuerOf(certificate: X509Certificate, others: readonly X509Certificate[]): X509Certificate | null {
+  const issuers = others.filter((one) => certificate.checkIssued(one));
+  return issuers.reduce<X509Certificate | null>(
+    (last, one) => (last === null || expiryOf(last) < expiryOf(one) ? one : last),
+    null,
+  );
 }
 
 const OTHERS_MAY_READ = 0o004;
 
 function checkPair(read: ReadPair): Pair {
   const [cert, key, clientCa] = read;
-  const [certificate] = certificatesIn(cert);
+  const [certificate, ...others] = certificatesIn(cert);
   const privateKey = keyIn(key);
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsFileError(`\`${key.path}\` is not the key of the certificate in \`${cert.path}\``);
@@ -166,7 +206,8 @@ function checkPair(read: ReadPair): Pair {
       cause: error,
     });
   }
-  return { read, certificate, clientCaExpires, isKeyExposed: (key.mode & OTHERS_MAY_READ) !== 0, context };
+  const isKeyExposed = (key.mode & OTHERS_MAY_READ) !== 0;
+  return { read, certificate, issuer: issuerOf(certificate, others), clientCaExpires, isKeyExposed, context };
 }
 
 /**
@@ -205,19 +246,24 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Reads the files from time to time and compares their content. Logs which pair it took, and which it could not take.
+ * Reads the files from time to time and compares their content. Logs which pair it took, which it could not take, and
+ * when clients begin to refuse the one in use.
  */
 export function watchTlsFiles(
   identity: TlsIdentity,
   { log, interval = TLS_LIMITS.pollInterval }: { readonly log: Logger; readonly interval?: number },
 ): Poller {
   let told: string | null = null;
+  const tellFaults = faultsTold(identity, log);
   return makePoller(interval, async (why) => {
     if (why === 'now') told = null;
     try {
-      if ((await identity.renew()) === 'renewed') log.info(describe(identity), 'the TLS certificate was renewed');
+      const isNew = (await identity.renew()) === 'renewed';
+      if (isNew) log.info(describe(identity), 'the TLS certificate was renewed');
+      tellFaults(isNew);
       told = null;
     } catch (error) {
+      tellFaults(false);
       const reason = error instanceof TlsFileError ? error.message : 'the files cannot be read';
       if (reason !== told) {
         log.error({ reason, error }, 'the TLS certificate was not renewed, and the one in use stays');
@@ -225,6 +271,33 @@ export function watchTlsFiles(
       told = reason;
     }
   });
+}
+
+/** What the start has told of is told again only of files that are new. */
+function faultsTold(identity: TlsIdentity, log: Logger): (isNew: boolean) => void {
+  const kinds = [
+    {
+      read: identity.fault,
+      fields: () => describe(identity),
+      begins: 'clients refuse the TLS certificate: it',
+      ends: 'the TLS certificate is valid',
+    },
+    {
+      read: identity.clientCaFault,
+      fields: () => ({}),
+      begins: 'client certificates are refused: their CA',
+      ends: 'the CA of client certificates is valid',
+    },
+  ].map((kind) => ({ ...kind, told: kind.read() }));
+  return (isNew) => {
+    for (const kind of kinds) {
+      const fault = kind.read();
+      if (fault === kind.told && !isNew) continue;
+      if (fault !== null) log.error(kind.fields(), `${kind.begins} ${fault}`);
+      else if (!isNew) log.info(kind.fields(), kind.ends);
+      kind.told = fault;
+    }
+  };
 }
 
 function describe(identity: TlsIdentity): Readonly<Record<string, unknown>> {

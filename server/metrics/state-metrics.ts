@@ -254,7 +254,10 @@ export function publishAudit({ gauge, total }: Registry, { counts, lags }: Pick<
   );
 }
 
-export function publishReadiness({ gauge }: Registry, readiness: () => Promise<Readiness>): void {
+export function publishReadiness(
+  { gauge }: Registry,
+  readiness: () => Promise<{ readonly checks: Partial<Readiness['checks']> }>,
+): void {
   gauge({ name: 'bailiwick_ready', help: '1 if this check of /readyz passes, else 0.', labels: ['check'] }, async () =>
     Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
   );

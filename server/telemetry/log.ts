@@ -58,7 +58,8 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
   };
 }
 
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** No class of these begins with E, as the names of the system's errors do (EROFS, EPERM). */
+const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
 /** Its message names a table, a schema or a role. Verbs have words of their own for it. */
 const NO_RIGHT = '42501';
 

@@ -16,6 +16,7 @@ import { tableFile } from '../../server/policy/open/table-file.js';
 import { makeIo } from '../support/cli-io.js';
 import { collectGarbage } from '../support/collect-garbage.js';
 import { snapshotOf } from '../support/gateway.js';
+import { keptLog } from '../support/kept-log.js';
 import { hangOnOpening, slowDown } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { makeSigner, ruleIn } from '../support/publisher.js';
@@ -249,5 +250,21 @@ it('puts nothing in force that its source has replaced since it was read', async
     expect(await start.source?.look('poll', new AbortController().signal)).toEqual({ kind: 'same' });
     await db.close();
   }
+  await server.stop();
+}, 60_000);
+
+it('begins with the first policy that a store gets although its source does not answer a second time', async () => {
+  const [cwd, server] = [await makeFolder(), await startPolicyServer()];
+  const { bytes, policy } = snapshotOf([[{ provider: 'orcid', subject: 'ada' }, '/', ['resource:read']]]);
+  const url = `http://127.0.0.1:${String(server.port)}/snapshot.json`;
+  writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify({ snapshot: { source: { url, privateNetwork: true } } }));
+  server.put('/snapshot.json', Buffer.from(bytes));
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const found = await policyAtStart(makeIo({ cwd }).io, config, undefined);
+  server.misbehave((_, response) => response.destroy());
+  const db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+  const start = await startServing({ db, found, rule: null, clock, log: keptLog([]) });
+  expect([start.candidate.policy.digest, start.generation]).toEqual([policy.digest, 1]);
+  await db.close();
   await server.stop();
 }, 60_000);

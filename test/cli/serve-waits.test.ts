@@ -8,8 +8,12 @@ import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { awaitStore } from '../../server/cli/open-store.js';
+import { loadConfig } from '../../server/config/index.js';
 import { openDatabase } from '../../server/db/database.js';
 import { storedActivations } from '../../server/policy/store/activations.js';
+import { makeIo } from '../support/cli-io.js';
+import { keptLog, type LogLine } from '../support/kept-log.js';
 import { findPostgres, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -17,6 +21,8 @@ import { until } from '../support/until.js';
 
 const SETTINGS =
   'policy: policy\nlisten: 127.0.0.1:0\nadminListen: none\nadminSocket: none\naudit: { folder: audit }\n';
+
+const WAITS = 'the store cannot be reached yet: waiting for it';
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -26,6 +32,29 @@ async function freePort(): Promise<number> {
   if (typeof address !== 'object' || address === null) throw new Error('a TCP server without an address');
   return address.port;
 }
+
+test('says again what it waits for: when the reason changes, and from time to time', async () => {
+  const port = await freePort();
+  const cwd = await makeFolder({ 'bailiwick.yaml': `databaseUrl: postgres://gateway@127.0.0.1:${String(port)}/b\n` });
+  const config = await loadConfig({ flags: {}, env: {}, cwd });
+  const waits = async (isOver: (reasons: readonly unknown[]) => boolean, reminder?: number): Promise<void> => {
+    const lines: LogLine[] = [];
+    const end = new Promise<void>((resolve) => {
+      void until(() => isOver(lines.map(({ reason }) => reason))).then(resolve);
+    });
+    const answerProbes = (): Promise<() => Promise<void>> => Promise.resolve(() => Promise.resolve());
+    const waiting = { log: keptLog(lines), ended: end, answerProbes, ...(reminder === undefined ? {} : { reminder }) };
+    expect(await awaitStore(makeIo({ cwd }).io, config, waiting)).toBeNull();
+    expect(new Set(lines.map(({ message }) => message))).toEqual(new Set([WAITS]));
+  };
+  await waits((reasons) => reasons.length === 2, 1);
+  const hangUp = createServer((socket) => socket.destroy());
+  await waits((reasons) => {
+    if (reasons.length === 1 && !hangUp.listening) hangUp.listen(port, '127.0.0.1');
+    return new Set(reasons).size === 2;
+  });
+  hangUp.close();
+});
 
 if (findPostgres() === null) {
   test.skip('a gateway before its PostgreSQL (none is installed here)', () => undefined);
@@ -68,13 +97,19 @@ if (findPostgres() === null) {
       expect(await next(lines)).toMatchObject({
         level: 'warn',
         code: 'store.unreachable',
-        msg: 'the store cannot be reached yet: waiting for it',
+        msg: WAITS,
       });
       return { child, lines, ended };
     };
 
     const next = async (lines: AsyncIterator<string, undefined>): Promise<unknown> =>
       JSON.parse((await lines.next()).value ?? '');
+
+    /** What comes once it waits no more. A server that starts gives other reasons to wait. */
+    const after = async (lines: AsyncIterator<string, undefined>): Promise<unknown> => {
+      const line = (await lines.next()).value ?? '';
+      return line.includes(WAITS) ? after(lines) : JSON.parse(line);
+    };
 
     test('ends in order while it waits', async () => {
       const { child, lines, ended } = await waiting();
@@ -85,7 +120,8 @@ if (findPostgres() === null) {
 
     test('answers probes at its address for admins: it is alive and not ready', async () => {
       const port = await freePort();
-      const settings = SETTINGS.replace('adminListen: none', `adminListen: 127.0.0.1:${String(port)}`);
+      const admin = `adminListen: 127.0.0.1:${String(port)}\nadminSocket: admin.sock`;
+      const settings = SETTINGS.replace('adminListen: none\nadminSocket: none', admin);
       await writeFile(join(cwd, 'probed.yaml'), settings);
       const { child, lines, ended } = await waiting('--config', 'probed.yaml');
       const ask = async (path: string, method = 'GET'): Promise<readonly [number, string]> => {
@@ -95,11 +131,28 @@ if (findPostgres() === null) {
       expect(await ask('/livez')).toEqual([200, '{"status":"ok","checks":{}}']);
       expect(await ask('/livez', 'HEAD')).toEqual([200, '']);
       expect(await ask('/readyz')).toEqual([503, '{"status":"failed","checks":{"store":"failed"}}']);
-      expect(await ask('/metrics')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
+      expect(await ask('/metrics')).toEqual([200, expect.stringContaining('\nbailiwick_ready{check="store"} 0\n')]);
+      expect(await ask('/admin/v1/keys')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
+      const shown =
+        /^ready +no: store; waiting for the store: .* cannot be reached: .*\nversion +\S+\nstarted +\S+\nstore +external, not/;
+      for (const door of [
+        ['--admin-socket', 'admin.sock'],
+        ['--admin-url', `http://127.0.0.1:${String(port)}`],
+      ]) {
+        const { status, stdout } = await runCli(['status', ...door], { cwd, env });
+        expect([status, stdout]).toEqual([0, expect.stringMatching(shown)]);
+      }
+      // A page that somebody points here under another name is told nothing.
+      const rebound = await fetch(`http://127.0.0.1:${String(port)}/admin/v1/status`, {
+        headers: { origin: 'http://x' },
+      });
+      expect(rebound.status).toBe(421);
       await server.start();
-      expect(await next(lines)).toMatchObject({ msg: 'the store can be reached' });
+      expect(await after(lines)).toMatchObject({ msg: 'the store can be reached' });
       // The gateway takes the address over; for a moment nothing listens there.
       while ((await ask('/readyz').catch(() => [0]))[0] !== 200) await sleep(20);
+      const { stdout } = await runCli(['status', '--admin-socket', 'admin.sock'], { cwd, env });
+      expect(stdout).toMatch(/^ready +yes\n/);
       child.kill('SIGTERM');
       expect((await ended)[0]).toBe(0);
       await server.crash();
@@ -118,7 +171,7 @@ if (findPostgres() === null) {
       const { child, lines, ended } = await waiting();
       await name('present');
       await server.start();
-      expect(await next(lines)).toMatchObject({ msg: 'the store can be reached' });
+      expect(await after(lines)).toMatchObject({ msg: 'the store can be reached' });
       const db = await openDatabase({ kind: 'external', url: server.url });
       const offered = async (): Promise<readonly string[]> =>
         (await storedActivations(db).list(9)).map(({ policy }) => policy);
@@ -133,7 +186,7 @@ if (findPostgres() === null) {
     test('serves once the store is there, and says how long that took', async () => {
       const { child, lines, ended } = await waiting();
       await server.start();
-      expect(await next(lines)).toMatchObject({
+      expect(await after(lines)).toMatchObject({
         level: 'info',
         msg: 'the store can be reached',
         seconds: expect.any(Number),

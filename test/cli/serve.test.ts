@@ -107,6 +107,15 @@ describe('serve', () => {
     taken.close();
   });
 
+  it('ends with a status for which it is started again where its address has not come to this machine yet', async () => {
+    const listen = ['--listen', '192.0.2.1:8080', '--admin-listen', 'none', '--admin-socket', 'none'];
+    const ran = await spawnCli(['serve', '--policy', policy, '--data-dir', dataDir, ...listen]);
+    expect(ran).toMatchObject({
+      status: 10,
+      stderr: expect.stringContaining('this machine does not have the address'),
+    });
+  });
+
   it('ends with a status for which it is started again where its admin socket is taken, or its source is away', async () => {
     const path = join(await makeFolder(), 'admin.sock');
     const taken = createServer().listen(path);

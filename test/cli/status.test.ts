@@ -118,7 +118,8 @@ describe('status', () => {
         checks,
         undecided: 'it expired',
         certificate,
-        statement: { generation: 7, expiresAt },
+        statement: { generation: 7, expires: expiresAt, expiresAt, signers: ['ana', 'ben'] },
+        audit: { ok: false, lagSeconds: 3, fileLagSeconds: 3, storeLagSeconds: 0, error: 'ENOSPC: no space left' },
       };
       response.end(JSON.stringify(body));
     });
@@ -126,7 +127,8 @@ describe('status', () => {
     const at = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
     const [, text] = await status('--admin-url', at);
     server.close();
-    expect(text).toMatch(/^statement +generation 7, expired at 2020-/m);
+    expect(text).toMatch(/^statement +generation 7, signed by ana, ben, expired at 2020-/m);
+    expect(text).toMatch(/^audit log +its files could not be written for 3.0 seconds \(ENOSPC: no space left\): /m);
     expect(text).toMatch(/^certificate +expires at 2999-\S+; the client CA expired at 2020-/m);
     expect(text).toMatch(/^ready +no: policy, audit; decides nothing: it expired$/m);
   });

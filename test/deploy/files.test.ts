@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
+import { EXIT } from '../../server/cli/exit.js';
 import { declaredAdminRoutes } from '../support/api-description.js';
 import { findProgram } from '../support/programs.js';
 import { fromRoot } from '../support/root.js';
@@ -33,6 +34,9 @@ async function checkedSettings(text: string): Promise<ReadonlyMap<string, unknow
   return new Map(settings.map(({ key, value }) => [key, value]));
 }
 
+/** With these a gateway may work when it is started again. */
+const PASSING: ReadonlySet<number> = new Set([EXIT.ok, EXIT.unexpected, EXIT.differences, EXIT.away]);
+
 describe('systemd', () => {
   const unit = read('systemd/bailiwick.service');
   const lines = unit.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -49,6 +53,14 @@ describe('systemd', () => {
     for (const key of ['dataDir', 'audit.folder', 'adminSocket']) {
       expect([key, settings.get(key)]).toEqual([key, expect.stringMatching(/^\/(?:var\/lib|run)\/bailiwick(?:\/|$)/)]);
     }
+  });
+
+  it('starts a gateway again for as long as what is wrong may pass by itself, and not if somebody must fix it', () => {
+    // systemd gives up after five starts in ten seconds otherwise.
+    expect(all('StartLimitIntervalSec')).toEqual(['0']);
+    expect(Number(all('RestartSec')[0])).toBeGreaterThanOrEqual(2);
+    const forGood = Object.values(EXIT).filter((status) => !PASSING.has(status));
+    expect(all('RestartPreventExitStatus')).toEqual([forGood.join(' ')]);
   });
 
   it('allows what V8 needs and forbids what nothing here does', () => {

@@ -1,5 +1,6 @@
 // Certificates for tests, made afresh by the machine's openssl: an authority, and the certificates that it signs.
 import { execFile } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,8 +21,8 @@ export interface Wanted {
   readonly names?: string;
 }
 
-/** A self-signed authority called `name` in a folder. */
-export async function makeAuthority(folder: string, name = 'authority'): Promise<Issued> {
+/** A self-signed authority called `name` in a folder, for so many days. */
+export async function makeAuthority(folder: string, name = 'authority', days = 30): Promise<Issued> {
   const issued = filesOf(folder, name);
   await run('openssl', [
     'req',
@@ -33,6 +34,8 @@ export async function makeAuthority(folder: string, name = 'authority'): Promise
     issued.certFile,
     '-subj',
     `/CN=${name}`,
+    '-days',
+    String(days),
   ]);
   return issued;
 }
@@ -60,6 +63,14 @@ export async function issue(
 }
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+/** A copy of the files, to be overwritten. */
+export function copyOf(folder: string, name: string, { certFile, keyFile }: Issued): Issued {
+  const copy = filesOf(folder, `${name}-used`);
+  copyFileSync(certFile, copy.certFile);
+  copyFileSync(keyFile, copy.keyFile);
+  return copy;
+}
 
 function filesOf(folder: string, name: string): Issued {
   return { certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`) };

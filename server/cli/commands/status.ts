@@ -18,7 +18,9 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","checks","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
+    ' "statement":{"generation","expires","signers"},"ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit":{"ok","lagSeconds","error"?},',
+    ' "certificate","tls":{"expires"},"authzen","lastError","shadow","workers","peers"};',
+    'while it waits for its store, {"version","startedAt","ready","checks","waiting","store"}, with the reason as "waiting"',
   ],
 });
 
@@ -26,8 +28,18 @@ async function showStatus(io: CliIo, options: AdminOptions): Promise<Answer> {
   const status = await askGateway(io, options, 'GET', '/admin/v1/status');
   return {
     json: () => Object.fromEntries(status),
-    text: () => ROWS.map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`).join(''),
+    text: () =>
+      rowsOf(status)
+        .map(([name, text]) => `${name.padEnd(12)}${text(status)}\n`)
+        .join(''),
   };
+}
+
+/** What a gateway that waits for its store can say. */
+const WAITING: ReadonlySet<string> = new Set(['ready', 'version', 'started', 'store']);
+
+function rowsOf(status: AnswerMembers): typeof ROWS {
+  return status.has('waiting') ? ROWS.filter(([name]) => WAITING.has(name)) : ROWS;
 }
 
 /** A remark about a policy's age; none for a low age. */
@@ -38,14 +50,20 @@ const AGES: ReadonlyMap<string, string> = new Map([
 
 function readyText(body: AnswerMembers): string {
   const undecided = body.get('undecided');
-  const why = typeof undecided === 'string' ? `; decides nothing: ${undecided}` : '';
+  const waiting = body.get('waiting');
+  const why = [
+    typeof waiting === 'string' && `; waiting for the store: ${waiting}`,
+    typeof undecided === 'string' && `; decides nothing: ${undecided}`,
+  ];
   const failed = [...membersOf(body.get('checks'))].flatMap(([check, said]) => (said === 'ok' ? [] : [textOf(check)]));
-  return `${body.get('ready') === true ? 'yes' : ['no', failed.join(', ')].filter(Boolean).join(': ')}${why}`;
+  return `${body.get('ready') === true ? 'yes' : ['no', failed.join(', ')].filter(Boolean).join(': ')}${why.filter(Boolean).join('')}`;
 }
 
 function statementText(statement: AnswerMembers): string {
   if (statement.size === 0) return 'none';
-  return `generation ${textOf(statement.get('generation'))}, ${expiryText(statement.get('expiresAt'))}`;
+  const signers: unknown = statement.get('signers');
+  const by = Array.isArray(signers) && signers.length > 0 ? `signed by ${signers.map(textOf).join(', ')}, ` : '';
+  return `generation ${textOf(statement.get('generation'))}, ${by}${expiryText(statement.get('expiresAt'))}`;
 }
 
 /** By the clock of this machine. */
@@ -62,14 +80,18 @@ function auditText(audit: AnswerMembers): string {
     ...(file > 0 ? [`its files could not be written for ${file.toFixed(1)} seconds`] : []),
     ...(store > 0 ? [`events in the store could not be fetched for ${store.toFixed(1)} seconds`] : []),
   ];
-  const said = faults.length === 0 ? 'written' : faults.join(', ');
+  const error = audit.get('error');
+  const why = typeof error === 'string' ? ` (${error})` : '';
+  const said = faults.length === 0 ? 'written' : `${faults.join(', ')}${why}`;
   return audit.get('ok') === true ? said : `${said}: requests are refused`;
 }
 
 function certificateText(certificate: AnswerMembers): string {
   if (certificate.size === 0) return 'none';
   const clientCa = certificate.get('clientCaExpiresAt') ?? null;
-  return `${expiryText(certificate.get('expiresAt'))}${clientCa === null ? '' : `; the client CA ${expiryText(clientCa)}`}`;
+  const fault = certificate.get('fault');
+  const said = typeof fault === 'string' ? fault : expiryText(certificate.get('expiresAt'));
+  return `${said}${clientCa === null ? '' : `; the client CA ${expiryText(clientCa)}`}`;
 }
 
 /** Why the source's offer is not served. */

@@ -5,9 +5,10 @@ import type { AuditLags, Recorder } from '../../audit/trail.js';
 import type { Database } from '../../db/database.js';
 import type { ReplicaState } from '../../db/replica.js';
 import type { PeerGateway, Peers } from '../../policy/store/peers.js';
-import type { ActivePolicy, PolicyState } from '../../policy/active/active-policy.js';
+import type { Active, ActivePolicy, PolicyState } from '../../policy/active/active-policy.js';
 import { ageOf, type AgeLimits, stalenessOf, undecidedBecause } from '../../policy/active/staleness.js';
 import type { Shadow } from '../../shadow/shadow.js';
+import { maskCredentials } from '../../lib/mask.js';
 import { programVersion } from '../../lib/version.js';
 import type { AuthzenSettings } from './authzen.js';
 import type { Readiness } from '../readiness.js';
@@ -62,6 +63,7 @@ export function makeStatusRoute(options: StatusOptions): StatusRoute {
         store: { kind: db.kind, ok: checks.store === 'ok', replicas: db.replicas().map(replicaFacts) },
         audit: audit === null ? null : auditFacts(audit.lags(), checks),
         certificate: certificates === null ? null : certificateFacts(certificates),
+        tls: certificates === null ? null : { expires: formatInstant(certificates.expires()) },
         authzen: authzen === null ? null : { vocabulary: authzen.vocabulary?.digest ?? null },
         shadow: candidate === null ? null : shadowSummary(candidate),
         workers: workers === null ? null : workers(),
@@ -76,15 +78,22 @@ function replicaFacts({ address, isUsed, age, fault }: ReplicaState): object {
   return { address, used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
 }
 
-function auditFacts({ file, store }: AuditLags, { audit, outbox }: Readiness['checks']): object {
-  return { ok: audit === 'ok' && outbox === 'ok', fileLagSeconds: file / 1000, storeLagSeconds: store / 1000 };
+function auditFacts({ file, store, error }: AuditLags, { audit, outbox }: Readiness['checks']): object {
+  return {
+    ok: audit === 'ok' && outbox === 'ok',
+    lagSeconds: Math.max(file, store) / 1000,
+    fileLagSeconds: file / 1000,
+    storeLagSeconds: store / 1000,
+    ...(error === undefined ? {} : { error: maskCredentials(error) }),
+  };
 }
 
-function certificateFacts({ expires, clientCaExpires }: CertificateTimes): object {
+function certificateFacts({ expires, clientCaExpires, fault }: CertificateTimes): object {
   const clientCa = clientCaExpires();
   return {
     expiresAt: formatInstant(expires()),
     clientCaExpiresAt: clientCa === null ? null : formatInstant(clientCa),
+    fault: fault(),
   };
 }
 
@@ -92,9 +101,18 @@ function peerFacts({ startedAt, seenAt, ...facts }: PeerGateway): object {
   return { ...facts, startedAt: formatInstant(startedAt), seenAt: formatInstant(seenAt) };
 }
 
+function statementFacts({ statement, signers }: Active): object {
+  if (statement === null) return { issuedAt: null, statement: null };
+  const expires = formatInstant(statement.expires);
+  return {
+    issuedAt: formatInstant(statement.issued),
+    statement: { generation: statement.generation, expires, expiresAt: expires, signers },
+  };
+}
+
 function policyFacts({ active, refusal, lag }: PolicyState): object {
   const fault = refusal === null || (lag !== null && lag.at > refusal.at) ? lag : refusal;
-  const { policy, generation, source, statement, since, labels, reason } = active;
+  const { policy, generation, source, since, labels, reason } = active;
   return {
     policy: policy.name,
     snapshot: policy.digest,
@@ -104,9 +122,7 @@ function policyFacts({ active, refusal, lag }: PolicyState): object {
     reason,
     source,
     loadedAt: formatInstant(since),
-    issuedAt: statement === null ? null : formatInstant(statement.issued),
-    statement:
-      statement === null ? null : { generation: statement.generation, expiresAt: formatInstant(statement.expires) },
+    ...statementFacts(active),
     lastError: fault === null ? null : { ...fault, at: formatInstant(fault.at) },
   };
 }

@@ -52,7 +52,9 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
   const note = (generation: number): Promise<void> => activations.confirm(generation).catch(unlessStoreFails);
   const open = async (last: StoredActivation): Promise<Started> => {
     const { snapshot, envelope, generation } = last;
-    const opening = openStored(snapshot, { snapshots, rule, clock, envelope, inForce: null, tables });
+    // Like a gateway that runs: what was in force stays so once its statement has expired, and decides nothing.
+    const judge = { rule, clock, mayHaveExpired: true };
+    const opening = openStored(snapshot, { ...judge, snapshots, envelope, inForce: null, tables });
     const { policy, labels, statement, bytes } = await opening.catch((error: unknown) => {
       const fault = faultOfRefusal(error);
       const message = `activation ${String(generation)} (${snapshot}) is in force and cannot be served: ${fault.message}`;
@@ -66,8 +68,9 @@ export async function startPolicy(options: StartOptions): Promise<Started | null
   const last = await activations.newest();
   if (offered === null) return last === null ? null : open(last);
   const { policy, bytes, statement, from } = offered;
-  // Asked after it is known what is the newest: what was read before may be older than that.
-  if (isOffered !== undefined && last?.snapshot !== policy.digest && !(await isOffered())) throw new OfferReplaced();
+  // Asked after it is known what is the newest: what was read before may be older than that. It is not older than nothing.
+  const isOther = last !== null && last.snapshot !== policy.digest;
+  if (isOffered !== undefined && isOther && !(await isOffered())) throw new OfferReplaced();
   const after = isOffered === undefined ? {} : { after: last?.generation ?? 0 };
   const at = clock.now();
   const envelope = statement?.envelope ?? null;

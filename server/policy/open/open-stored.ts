@@ -21,6 +21,8 @@ export interface OpenStoredOptions {
   readonly inForce: Policy | null;
   /** Tables that may save deriving one. Null if none are kept. */
   readonly tables: TableFinder | null;
+  /** If set, the statement may have expired. Defaults to not. */
+  readonly mayHaveExpired?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,7 +36,8 @@ export interface OpenedStored {
 
 /** Throws `PolicyRefused`; rejects if the store fails, and once the signal is aborted. */
 export async function openStored(snapshot: string, options: OpenStoredOptions): Promise<OpenedStored> {
-  const { snapshots, rule, clock, inForce, tables, signal = new AbortController().signal } = options;
+  const { snapshots, inForce, tables, signal = new AbortController().signal } = options;
+  const { rule, clock, mayHaveExpired = false } = options;
   const stored = await snapshots.find(snapshot);
   if (stored === null) throw refusal('snapshot.not_found', 'the store does not have it');
   const text = options.envelope ?? stored.statement;
@@ -48,7 +51,7 @@ export async function openStored(snapshot: string, options: OpenStoredOptions): 
   };
   if (inForce?.digest === snapshot) {
     const content = { kind: 'file', path: '', digest: snapshot } as const;
-    const published = await statementOf({ content, statement }, { rule, clock }, signal);
+    const published = await statementOf({ content, statement }, { rule, clock, mayHaveExpired }, signal);
     if (published !== null && published.says.snapshot !== snapshot)
       throw refusal('statement.subject', 'the statement is about another snapshot');
     return { policy: inForce, bytes: null, statement: published, labels };
@@ -58,7 +61,8 @@ export async function openStored(snapshot: string, options: OpenStoredOptions): 
   const content = { kind: 'parts', parts, digest: snapshot } as const;
   const offer = { content, statement, from: { kind: 'store' } } as const;
   try {
-    return { ...(await verifyOffer(offer, { rule, clock, tables, checkSuccession }, signal)), labels };
+    const judge = { rule, clock, mayHaveExpired, tables, checkSuccession };
+    return { ...(await verifyOffer(offer, judge, signal)), labels };
   } catch (error) {
     throw error instanceof PolicyRefused && error.fault.code === 'snapshot.digest' ? damaged() : error;
   }

@@ -28,6 +28,8 @@ export interface OfferRule {
   /** Null if no signature is required. */
   readonly rule: PublicationRule | null;
   readonly clock: Clock;
+  /** If set, its statement may have expired. Defaults to not. */
+  readonly mayHaveExpired?: boolean;
   /** Tables that may save deriving one. Defaults to null: none are kept. */
   readonly tables?: TableFinder | null;
   /** Compiles folders that are followed. Defaults to null: each folder is compiled on a thread of its own. */
@@ -108,14 +110,15 @@ function late({ shown }: Pick<NamedFile, 'shown'>, instead: string): SigningErro
  */
 export async function statementOf(
   { content, statement: text }: Pick<Offer, 'content' | 'statement'>,
-  { rule, clock }: Pick<OfferRule, 'rule' | 'clock'>,
+  { rule, clock, mayHaveExpired = false }: Pick<OfferRule, 'rule' | 'clock' | 'mayHaveExpired'>,
   signal: AbortSignal,
 ): Promise<SignedStatement | null> {
   if (rule === null) return null;
   if (content.kind === 'folder') throw refusal('signature.missing', 'a folder cannot be signed: serve a snapshot');
   try {
     const keyring = await keyringOf(rule, signal);
-    const expected = { keyring, at: clock.now(), environment: rule.environment, minimumGeneration: null };
+    const { environment } = rule;
+    const expected = { keyring, at: clock.now(), environment, minimumGeneration: null, mayHaveExpired };
     const { signed, faults } = await verifyPublication('as stated', text, expected);
     if (signed !== null) return signed;
     const [{ code, message } = UNREAD, ...others] = faults;

@@ -20,6 +20,8 @@ interface Expected {
   readonly at: Instant;
   readonly environment: string | null;
   readonly minimumGeneration: number | null;
+  /** If set, the statement may have expired: nothing is decided under it then. */
+  readonly mayHaveExpired?: boolean;
 }
 
 /** What is wrong with a statement, or that it is missing. */
@@ -57,7 +59,7 @@ export function inForceBy(
 export async function verifyPublication(
   subject: Pick<Policy, 'digest' | 'name'> | 'as stated',
   { shown, read }: StatementText,
-  { keyring, at, environment, minimumGeneration }: Expected,
+  { keyring, at, environment, minimumGeneration, mayHaveExpired = false }: Expected,
 ): Promise<PublicationReport> {
   try {
     const bytes = await read();
@@ -74,10 +76,15 @@ export async function verifyPublication(
       ...(minimumGeneration === null ? {} : { minimumGeneration }),
     };
     const report = judgeStatement(envelope, { keyring, verify: verifyEd25519 }, expected);
-    const { statement: says, faults } = report;
+    const { statement: says } = report;
+    const faults = report.faults.filter(({ code }) => !mayHaveExpired || code !== 'statement.expired');
     const signers = report.signatures.flatMap(({ ok, name, keyId }) => (ok ? [name ?? keyId ?? ''] : []));
     const isGood = says !== null && faults.length === 0;
-    return { ...report, signed: isGood ? { says, envelope: Buffer.from(bytes).toString('utf8'), signers } : null };
+    return {
+      ...report,
+      faults,
+      signed: isGood ? { says, envelope: Buffer.from(bytes).toString('utf8'), signers } : null,
+    };
   } catch (error) {
     if (!(error instanceof SigningError)) throw error;
     if (error.code !== 'statement.invalid' && error.code !== 'file.too_large') throw error;

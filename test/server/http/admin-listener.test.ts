@@ -83,7 +83,11 @@ describe('health', () => {
     const services = await makeServices({
       ...{ mode: { kind: 'local' }, rate, concurrency: { perActor: 4 }, log: silent, db: open.db },
       clock: { now: () => now },
-      certificates: { expires: () => instantOf(1000), clientCaExpires: () => instantOf(500) },
+      certificates: {
+        expires: () => instantOf(1000),
+        clientCaExpires: () => instantOf(500),
+        fault: () => (now < 1000 ? null : 'expired at noon'),
+      },
     });
     const at = await bindTcp({ host: '127.0.0.1', port: 0 });
     const listener = await listen(services, {
@@ -96,8 +100,9 @@ describe('health', () => {
     now = instantOf(1000);
     const checks = { ...ALL_OK, certificate: 'failed' };
     expect(await ready()).toEqual({ status: 'failed', checks });
-    const certificate = { expiresAt: '1970-01-01T00:00:01.000Z', clientCaExpiresAt: '1970-01-01T00:00:00.500Z' };
-    expect((await callAdmin(at.at.port)).json).toMatchObject({ ready: false, checks, certificate });
+    const expires = '1970-01-01T00:00:01.000Z';
+    const certificate = { expiresAt: expires, clientCaExpiresAt: '1970-01-01T00:00:00.500Z', fault: 'expired at noon' };
+    expect((await callAdmin(at.at.port)).json).toMatchObject({ ready: false, checks, certificate, tls: { expires } });
     const { text } = await callAdmin(at.at.port, { path: '/metrics' });
     expect(text).toContain('bailiwick_tls_certificate_expires_timestamp_seconds{of="api"} 1\n');
     expect(text).toContain('bailiwick_tls_certificate_expires_timestamp_seconds{of="client_ca"} 0.5\n');

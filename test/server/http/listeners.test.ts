@@ -200,27 +200,34 @@ describe('a Unix socket', () => {
 const HEAD = (more: readonly string[]): string =>
   ['POST /api/v1/query HTTP/1.1', 'Host: a', `Authorization: Bearer ${key}`, ...more, '', ''].join('\r\n');
 
+const NO_HOST = 'there must be one Host, a name or an address';
+
 function idOf(answer: string): string | undefined {
   return /X-Request-Id: (\S+)/.exec(answer)?.[1];
 }
 
 describe('a request that never was one', () => {
-  test.each([
-    ['is no HTTP', 'hello\r\n\r\n', 400, 'request.malformed'],
+  test.each<[string, string, number, string, string?]>([
+    ['is no HTTP', 'hello\r\n\r\n', 400, 'request.malformed', 'HPE_INVALID_METHOD'],
+    ['names no host', 'OPTIONS / HTTP/1.0\r\n\r\n', 400, 'request.malformed', NO_HOST],
     ['has too large headers', `GET / HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'request.headers_too_large'],
     ['asks for a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'request.method'],
     ['has a target that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 414, 'request.uri_too_long'],
-  ])('because it %s is a problem, and a line of the log with its id and address', async (_, bytes, status, code) => {
-    const answer = await raw(open.port, bytes);
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${String(status)} `));
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
-      status,
-      code,
-      requestId: idOf(answer),
-    });
-    const line = open.lines.find(({ requestId }) => requestId === idOf(answer));
-    expect(line).toMatchObject({ level: 'info', message: 'request', status, code, address: '127.0.0.1' });
-  });
+  ])(
+    'because it %s is a problem, and a line of the log with its id and address',
+    async (_, bytes, status, code, reason) => {
+      const answer = await raw(open.port, bytes);
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${String(status)} `));
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+        status,
+        code,
+        requestId: idOf(answer),
+      });
+      const line = open.lines.find(({ requestId }) => requestId === idOf(answer));
+      expect(line).toMatchObject({ level: 'info', message: 'request', status, code, address: '127.0.0.1' });
+      expect(line?.['reason']).toBe(reason);
+    },
+  );
 
   it('because its headers do not end in time is 408', async () => {
     const socket = await openSocket(hasty.port);

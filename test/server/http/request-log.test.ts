@@ -114,6 +114,12 @@ test('a line takes less than 250 bytes', () => {
     snapshot: expect.stringMatching(/^[0-9a-f]{12}$/),
   });
   expect(line.length).toBeLessThan(250);
+  // A refusal has more to say.
+  const refusal = new ApiProblem('record.invalid');
+  log.answered({ ...exchangeFrom('203.0.113.210', path), requestId: 'x'.repeat(16), actor, active }, 422, refusal);
+  const refused = String(destination.read());
+  expect(JSON.parse(refused)).toMatchObject({ code: 'record.invalid', fingerprint: 'ffffffffffff' });
+  expect(refused.length).toBeLessThan(300);
 });
 
 test('none has only our own faults', () => {
@@ -174,7 +180,12 @@ test('a flood has so many lines a second and one that counts the others by their
   expect(lines).toHaveLength(floodLines + 1);
 });
 
-const PUBLIC = Object.freeze({ kind: 'anonymous', id: 'anonymous', credentialScopes: ALL_SCOPES }) as never;
+const PUBLIC = Object.freeze({
+  kind: 'anonymous',
+  id: 'anonymous',
+  credentialScopes: ALL_SCOPES,
+  credentialFingerprint: null,
+}) as never;
 
 test.each<[string, (address: string) => void]>([
   [

@@ -1,7 +1,6 @@
 // The API under TLS: what clients can agree on, certificates that are replaced while requests are in flight, and what a client's
 // own certificate says of it.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
-import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -9,7 +8,7 @@ import { connect as tcpConnect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, TLSSocket } from 'node:tls';
-import { type Instant, instantOf } from '../../../engine/index.js';
+import type { Instant } from '../../../engine/index.js';
 import type { RequestActor } from '../../../server/auth/request-actor.js';
 import { listen, makeServices } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
@@ -18,7 +17,7 @@ import type { Services } from '../../../server/http/door.js';
 import { openTlsIdentity, type TlsFiles, type TlsIdentity, watchTlsFiles } from '../../../server/http/tls-files.js';
 import type { Logger } from '../../../server/lib/ports.js';
 import { TLS_LIMITS } from '../../../server/limits/http.js';
-import { type Issued, issue, makeAuthority } from '../../support/certificates.js';
+import { copyOf, type Issued, issue, makeAuthority } from '../../support/certificates.js';
 import { call, openGateway, readToEnd, type TestGateway } from '../../support/gateway.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
@@ -57,13 +56,7 @@ afterAll(async () => {
   await open.dispose();
 });
 
-/** A copy of the files, to be overwritten. */
-function used(name: string, { certFile, keyFile }: Issued): Issued {
-  const copy = { certFile: join(folder, `${name}-used.crt`), keyFile: join(folder, `${name}-used.key`) };
-  copyFileSync(certFile, copy.certFile);
-  copyFileSync(keyFile, copy.keyFile);
-  return copy;
-}
+const used = (name: string, issued: Issued): Issued => copyOf(folder, name, issued);
 
 function pemOf({ certFile, keyFile }: Issued): { readonly cert: Buffer; readonly key: Buffer } {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
@@ -242,14 +235,14 @@ describe('files that cannot be used', () => {
   });
 });
 
-describe('certificates that change', () => {
-  const lines: { readonly level: string; readonly message: string; readonly reason?: unknown }[] = [];
-  const log: Logger = {
-    info: (fields, message) => lines.push({ level: 'info', message, ...fields }),
-    warn: (fields, message) => lines.push({ level: 'warn', message, ...fields }),
-    error: (fields, message) => lines.push({ level: 'error', message, ...fields }),
-  };
+const lines: { readonly level: string; readonly message: string; readonly reason?: unknown }[] = [];
+const log: Logger = {
+  info: (fields, message) => lines.push({ level: 'info', message, ...fields }),
+  warn: (fields, message) => lines.push({ level: 'warn', message, ...fields }),
+  error: (fields, message) => lines.push({ level: 'error', message, ...fields }),
+};
 
+describe('certificates that change', () => {
   it('are taken by new connections; those in flight and idle ones go on', async () => {
     const watch = watchTlsFiles(identity, { log });
     const before = serialOf(identity);
@@ -288,61 +281,6 @@ describe('certificates that change', () => {
     while (lines.at(-1)?.level !== 'info') await sleep(10);
     expect(serialOf(polled)).toBe((await openTlsIdentity({ ...other, clientCaFile: null })).certificate().serialNumber);
     await watch.stop();
-  });
-});
-
-describe('a certificate that clients would refuse', () => {
-  const taken = async (days: number): Promise<TlsIdentity> =>
-    openTlsIdentity({ ...used('taken', await issue(folder, 'begun', { authority, days })), clientCaFile: null });
-
-  it('never takes the place of one that they accept', async () => {
-    const current = await taken(2);
-    const [serial, expires] = [serialOf(current), current.expires()];
-    used('taken', await issue(folder, 'ended', { authority, days: -1 }));
-    await expect(current.renew()).rejects.toThrow(/^the certificate in `.*taken-used.crt` expired at \d{4}-/);
-    expect([serialOf(current), current.expires()]).toEqual([serial, expires]);
-    const valid = used('taken', other);
-    expect([await current.renew(), valid.certFile.endsWith('.crt')]).toEqual(['renewed', true]);
-  });
-
-  it.each([
-    ['is valid only from', 2, -1],
-    ['expired at', -1, 0],
-    [null, 2, 0],
-  ])('is known at the start: it %s', async (fault, days, daysLater) => {
-    const files = used('early', await issue(folder, 'begun', { authority, days }));
-    const clock = { now: () => instantOf(Date.now() + daysLater * 86_400_000) };
-    const found = (await openTlsIdentity({ ...files, clientCaFile: null }, clock)).fault();
-    if (fault === null) expect(found).toBeNull();
-    else expect(found).toMatch(new RegExp(`^${fault} \\d{4}-`));
-  });
-
-  it('is known of authorities for clients: of the first to expire that has no successor', async () => {
-    const [name, soon, later] = await Promise.all([
-      issue(folder, 'ca', { authority, days: -1 }),
-      issue(folder, 'soon', { authority, days: 1 }),
-      issue(folder, 'later', { authority, days: 3 }),
-    ]);
-    const end = ({ certFile }: Issued): number => Date.parse(new X509Certificate(readFileSync(certFile)).validTo);
-    const expiryOf = async (...listed: readonly Issued[]): Promise<number | null> => {
-      const clientCaFile = join(folder, 'bundle.crt');
-      writeFileSync(clientCaFile, listed.map(({ certFile }) => readFileSync(certFile, 'utf8')).join(''));
-      return (await openTlsIdentity({ ...server, clientCaFile })).clientCaExpires();
-    };
-    expect(await expiryOf(later, soon)).toBe(end(soon));
-    const ended = end(name);
-    const old = { ...name, certFile: join(folder, 'old.crt') };
-    copyFileSync(name.certFile, old.certFile);
-    expect(await expiryOf(old, soon)).toBe(ended);
-    await issue(folder, 'ca', { authority, days: 2 });
-    expect(await expiryOf(old, name, later)).toBe(end(name));
-  });
-
-  it('takes the place of another such one, so that a start does not depend on it', async () => {
-    const current = await taken(-1);
-    const serial = serialOf(current);
-    used('taken', await issue(folder, 'ended', { authority, days: -1 }));
-    expect([await current.renew(), serialOf(current) === serial]).toEqual(['renewed', false]);
   });
 });
 

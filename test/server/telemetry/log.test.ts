@@ -53,6 +53,11 @@ describe('a message of the database', () => {
   });
 });
 
+it('says what the system refused, also with a code that is as long as those of the database', () => {
+  const message = 'EROFS: read-only file system, open';
+  expect(describeError(Object.assign(new Error(message), { code: 'EROFS' }))).toMatchObject({ type: 'Error', message });
+});
+
 it('says what a right is missing for: such a message names tables and roles, and no value', () => {
   const message = 'permission denied for table gateways';
   const error = Object.assign(new Error(message), { code: '42501', severity: 'ERROR' });
