@@ -3,7 +3,6 @@
 import { configOf, formats } from '../options.js';
 import { CliFailure, EXIT } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { requireStoreOfGateway } from '../open-store.js';
 import { ignoreReloads } from '../signals.js';
 import type { Config, SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
@@ -49,7 +48,7 @@ export const defineLocal = verb(TAKES, local, {
 async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
   ignoreReloads();
   const config = await configOf(io, options);
-  requireStoreOfGateway(config);
+  (await import('../open-store.js')).requireStoreOfGateway(config);
   const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
   const isOpen = keys.enabled || mtls !== null || anonymous !== null;
   if (!isOpen && oidc.length === 0 && introspection.length === 0) {
@@ -67,7 +66,7 @@ async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
 async function local(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
   ignoreReloads();
   const config = await configOf(io, options);
-  requireStoreOfGateway(config);
+  (await import('../open-store.js')).requireStoreOfGateway(config);
   if (!isLoopbackName(config.listen.host)) {
     const message = 'local mode needs no credential, so it listens on a loopback address only';
     const help = 'use --listen 127.0.0.1:8080, or `bailiwick serve` for a network';
