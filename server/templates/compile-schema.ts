@@ -77,10 +77,7 @@ function makeAjv({ faults, formats, pattern, clock }: Compiling): Ajv2020 {
     // The code is needed for stand-alone modules, which are never made here.
     code: { regExp: Object.assign(pattern, { code: 'null' }), optimize: false },
   });
-  for (const name of LOOPS) {
-    const keyword = ajv.getKeyword(name);
-    if (typeof keyword === 'object' && isCode(keyword)) bound(keyword, clock);
-  }
+  boundFaults(ajv, TEMPLATE_LIMITS.faults, clock);
   // Looks the value up by its text. The library's own keyword compares it with one value after another.
   ajv.removeKeyword('enum');
   ajv.addKeyword({
@@ -125,31 +122,35 @@ function makeAjv({ faults, formats, pattern, clock }: Compiling): Ajv2020 {
   return ajv;
 }
 
-function isCode(keyword: object): keyword is CodeKeywordDefinition {
-  return 'code' in keyword;
+/**
+ * Has such a keyword read the clock each time that it applies a schema. It then drops the faults beyond so many: a list
+ * whose elements all fail has one for each, and each `$ref` on the way copies them.
+ */
+export function boundFaults(ajv: Ajv2020, faults: number, { tick }: Clock): void {
+  for (const name of LOOPS) {
+    const keyword = ajv.getKeyword(name);
+    if (typeof keyword !== 'object' || !isCode(keyword)) continue;
+    const { code } = keyword;
+    keyword.code = (context, type) => {
+      const { gen, it } = context;
+      const before = context.errsCount ?? gen.const('before', _`errors`);
+      const most = _`${before} + ${faults}`;
+      const apply = context.subschema.bind(context);
+      context.subschema = (how, valid) => {
+        gen.code(_`${gen.scopeValue('func', { ref: tick })}()`);
+        const applied = apply(how, valid);
+        // Everywhere else the first fault ends the check.
+        if (it.allErrors === true || it.compositeRule === true || how.compositeRule === true)
+          gen.if(_`errors > ${most}`, () => gen.code(_`vErrors.length = errors = ${most}`));
+        return applied;
+      };
+      code(context, type);
+    };
+  }
 }
 
-/**
- * Has the keyword read the clock each time that it applies a schema. It then drops the faults beyond those that are
- * reported: a list whose elements all fail has one for each, and each `$ref` on the way copies them.
- */
-function bound(keyword: CodeKeywordDefinition, { tick }: Clock): void {
-  const { code } = keyword;
-  keyword.code = (context, type) => {
-    const { gen, it } = context;
-    const before = context.errsCount ?? gen.const('before', _`errors`);
-    const most = _`${before} + ${TEMPLATE_LIMITS.faults}`;
-    const apply = context.subschema.bind(context);
-    context.subschema = (how, valid) => {
-      gen.code(_`${gen.scopeValue('func', { ref: tick })}()`);
-      const applied = apply(how, valid);
-      // Everywhere else the first fault ends the check.
-      if (it.allErrors === true || it.compositeRule === true || how.compositeRule === true)
-        gen.if(_`errors > ${most}`, () => gen.code(_`vErrors.length = errors = ${most}`));
-      return applied;
-    };
-    code(context, type);
-  };
+function isCode(keyword: object): keyword is CodeKeywordDefinition {
+  return 'code' in keyword;
 }
 
 /** Two texts are equal exactly if the JSON values are. The texts of schemas need no clock. */

@@ -7,7 +7,7 @@ import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
 import { isObject, pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
 import { makeClock, TooSlow } from './clock.js';
-import { compileSchema, type Compiling, type Judge } from './compile-schema.js';
+import { boundFaults, compileSchema, type Compiling, type Judge } from './compile-schema.js';
 import { compilePattern, type Pattern, PatternError, patternFault } from './pattern.js';
 import { isFolded, patternRanges, patternSize } from './pattern-size.js';
 import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
@@ -179,6 +179,8 @@ function fits(value: unknown, room: Room): boolean {
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 /** Checks schemas against the meta-schema. It compiles no schema of a template. */
 const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, logger: false });
+// There are several for one place, of which one is told.
+boundFaults(META_SCHEMA, 8 * TEMPLATE_LIMITS.faults, makeClock());
 
 function refuse(pointer: string, message: string): TemplateResult {
   return { ok: false, faults: [{ pointer, message }] };
