@@ -30,6 +30,9 @@ const groupsOf = rememberLast(
     ),
 );
 
+/** From so many memberships on that lead to a role which is already known, they are followed once for all who have the same. */
+const WORTH_REMEMBERING = 1_000;
+
 function group(
   members: MemberColumns,
   grantees: Int32Array,
@@ -47,53 +50,71 @@ function group(
   const seen = new Int32Array(roles).fill(-1);
   /** The roles that an identity is in, directly or through other roles. */
   const reached = new Int32Array(roles);
+  /** Where the roles with grants of those who are in the same roles are in `principals`, and what they count. */
+  const followed = new Map<string, { readonly from: number; readonly to: number; readonly rows: number }>();
   let rows = 0;
   for (let identity = 0; identity < identities; identity += 1) {
     const direct = rowsOf(rolesOf, roles + identity);
     const ownGrants = grantsOf[roles + identity] ?? 0;
+    const key = direct.join();
     // An identity with grants of its own is a class of its own; the others are distinguished by their roles.
-    const key = ownGrants > 0 ? null : direct.join();
-    const known = key === null ? undefined : byRoles.get(key);
-    if (known !== undefined) {
-      classOf[identity] = known;
+    const same = ownGrants > 0 ? undefined : byRoles.get(key);
+    if (same !== undefined) {
+      classOf[identity] = same;
       continue;
     }
-    let count = 0;
-    for (const role of direct) {
-      seen[role] = identity;
-      reached[count] = role;
-      count += 1;
-    }
-    for (let next = 0; next < count; next += 1) {
-      const inner = reached[next] ?? 0;
-      for (let i = rolesOf.start[inner] ?? 0; i < (rolesOf.start[inner + 1] ?? 0); i += 1) {
-        const outer = rolesOf.rows[i] ?? 0;
-        if (seen[outer] === identity) continue;
-        seen[outer] = identity;
-        reached[count] = outer;
+    const known = followed.get(key);
+    let held: Int32Array;
+    if (known !== undefined) {
+      held = principals.rows().subarray(known.from, known.to);
+      rows += known.rows + ownGrants;
+    } else {
+      let count = 0;
+      for (const role of direct) {
+        seen[role] = identity;
+        reached[count] = role;
         count += 1;
       }
-    }
-    rows += count + ownGrants;
-    // Roles with grants move to the front.
-    let holding = 0;
-    for (let i = 0; i < count; i += 1) {
-      const role = reached[i] ?? 0;
-      const grants = grantsOf[role] ?? 0;
-      if (grants === 0) continue;
-      rows += grants;
-      reached[holding] = role;
-      holding += 1;
+      let again = 0;
+      for (let next = 0; next < count; next += 1) {
+        const inner = reached[next] ?? 0;
+        for (let i = rolesOf.start[inner] ?? 0; i < (rolesOf.start[inner + 1] ?? 0); i += 1) {
+          const outer = rolesOf.rows[i] ?? 0;
+          if (seen[outer] === identity) {
+            again += 1;
+            continue;
+          }
+          seen[outer] = identity;
+          reached[count] = outer;
+          count += 1;
+        }
+        if (rows + count + again > limit) return null;
+      }
+      let counted = count;
+      // Roles with grants move to the front.
+      let holding = 0;
+      for (let i = 0; i < count; i += 1) {
+        const role = reached[i] ?? 0;
+        const grants = grantsOf[role] ?? 0;
+        if (grants === 0) continue;
+        counted += grants;
+        reached[holding] = role;
+        holding += 1;
+      }
+      held = reached.subarray(0, holding).sort();
+      rows += counted + ownGrants + again;
+      const from = principals.length();
+      if (again > WORTH_REMEMBERING) followed.set(key, { from, to: from + holding, rows: counted });
     }
     if (rows > limit) return null;
-    const number = holding + ownGrants > 0 ? start.length() - 1 : -1;
+    const number = held.length + ownGrants > 0 ? start.length() - 1 : -1;
     if (number >= 0) {
-      for (const role of reached.subarray(0, holding).sort()) principals.push(role);
+      for (const role of held) principals.push(role);
       if (ownGrants > 0) principals.push(roles + identity);
       start.push(principals.length());
     }
     classOf[identity] = number;
-    if (key !== null) byRoles.set(key, number);
+    if (ownGrants === 0) byRoles.set(key, number);
   }
   return {
     count: start.length() - 1,

@@ -21,6 +21,11 @@ export const LOAD_LIMITS = Object.freeze({
    * answer. They take less than a second there.
    */
   statementTime: 600_000,
+  /**
+   * The most milliseconds that looking at one text for a pattern may take, as it is estimated beforehand: no thread can be
+   * ended there. It mostly takes a hundredth of that.
+   */
+  stepTime: 60_000,
   /** How often a batch is repeated if the store aborted it in favour of somebody else's write. */
   retries: 5,
   /** Namespaces that are remembered as existing, and that one statement asks for. */
@@ -88,6 +93,12 @@ export const TEMPLATE_LIMITS = Object.freeze({
    */
   patternNanoseconds: 100,
   patternBase: 64,
+  /**
+   * Milliseconds that a look for a format may take, for each character and for each class of Unicode in a regular
+   * expression, which takes so many times as long in either case; and that sorting takes for each member of an object.
+   */
+  formatTime: Object.freeze({ character: 2e-4, unicodeClass: 0.2, folded: 20 }),
+  memberTime: 2e-3,
   /** Bytes that RE2 may keep for all patterns of a schema of what it builds from texts. */
   patternCache: 128 * 1024,
   /**
@@ -103,7 +114,7 @@ export const TEMPLATE_LIMITS = Object.freeze({
     time: 10,
     requestTime: 20,
   }),
-  /** Milliseconds of the thread for all values of a request, and megabytes of its heap. */
+  /** Milliseconds of the thread for all values of a request, and of `load` for each value; megabytes of the thread's heap. */
   threadTime: 3_000,
   threadHeap: 192,
   /** Bytes of compiled templates that the thread remembers. */

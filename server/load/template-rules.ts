@@ -97,7 +97,7 @@ const NOT_USABLE = { pointer: '', message: 'is not a JSON Schema' };
 
 function judge(row: LoadRow, { schema, slots }: KnownTemplate, templateOf: Uses['templateOf']): Violation | null {
   const part = judgedPart(row.family);
-  const verdict = judgePart(schema, { value: JSON.parse(row[part] ?? '{}') });
+  const verdict = judgePart(schema, { value: JSON.parse(row[part] ?? '{}') }, LOAD_LIMITS.stepTime);
   switch (verdict.kind) {
     case 'right':
       return slots.length === 0 ? null : violationOf('', slotFaults(slots, { resources: usedBy(row), templateOf }));

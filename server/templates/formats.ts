@@ -2,6 +2,8 @@
 // at a character a bounded number of times: no pattern here can be retried in two ways on the same text, and whatever has
 // a longest form is measured first.
 import { isIPv4, isIPv6 } from 'node:net';
+import { TEMPLATE_LIMITS } from '../limits/records.js';
+import { isFolded } from './pattern-size.js';
 
 export interface StringFormat {
   /** What a value must be, for messages. */
@@ -12,6 +14,14 @@ export interface StringFormat {
 /** Null if no such format is asserted. */
 export function formatOf(name: string): StringFormat | null {
   return FORMATS.get(name) ?? null;
+}
+
+/** The most milliseconds that a look at the text takes. A regular expression is read, which makes the ranges of its classes. */
+export function formatTime(name: string, text: string): number {
+  const { character, unicodeClass, folded } = TEMPLATE_LIMITS.formatTime;
+  if (name !== 'regex' || text.length > LONGEST.regex) return text.length * character;
+  const classes = text.match(/\\p/gi)?.length ?? 0;
+  return text.length * character + classes * unicodeClass * (isFolded(text) ? folded : 1);
 }
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];

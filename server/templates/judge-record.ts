@@ -27,22 +27,30 @@ export function judgedPart(family: Family): 'properties' | 'parameters' {
 
 /**
  * `template` is null if the template has no schema or is not known: it then demands nothing. Without a value, the
- * schema is judged as that of a new template.
+ * schema is judged as that of a new template. A step that may take longer than those milliseconds is not taken: the value
+ * is too large.
  */
-export function judgePart(template: TemplateResult | null, value: JudgedValue | null): RecordVerdict {
+export function judgePart(template: TemplateResult | null, value: JudgedValue | null, step?: number): RecordVerdict {
   if (template === null) return RIGHT;
   if (!template.ok) return { kind: 'unusable', faults: template.faults };
   if (value === null) {
     const faults = newTemplateFaults(template);
     return faults.length === 0 ? RIGHT : { kind: 'unusable', faults };
   }
-  return verdictOf(template.template.check(value.value));
+  return verdictOf(template.template.check(value.value, step));
 }
 
-/** Like `judgePart`, but null if that could hold up other requests. So it is if there is no template yet. */
-export function judgeSoon(template: TemplateResult | null, value: JudgedValue | null): RecordVerdict | null {
+/**
+ * Like `judgePart`, but null if that could hold up other requests, or takes more than the milliseconds that are left. So
+ * it is if there is no template yet.
+ */
+export function judgeSoon(
+  template: TemplateResult | null,
+  value: JudgedValue | null,
+  left: number,
+): RecordVerdict | null {
   if (template?.ok !== true || value === null) return template === null ? null : judgePart(template, value);
-  const faults = template.template.checkSoon(value.value);
+  const faults = template.template.checkSoon(value.value, left);
   return faults === null ? null : verdictOf(faults);
 }
 

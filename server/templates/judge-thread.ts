@@ -36,8 +36,20 @@ export function makeJudgeThread(): JudgeThread {
     await once(worker, 'message');
     return worker;
   };
+  /** Judges until all is judged or the time is up. */
   const run = async (tasks: readonly JudgeTask[], left: TimeLeft): Promise<readonly RecordVerdict[]> => {
-    const worker = await ready();
+    const verdicts: RecordVerdict[] = [];
+    while (verdicts.length < tasks.length && left.thread > 0) {
+      await runOn(await ready(), { tasks, verdicts }, left);
+    }
+    return tasks.map((_, index) => verdicts[index] ?? NOT_IN_TIME);
+  };
+  /** Judges what has no verdict yet. If the memory is too small for one, that one is too large, and this ends. */
+  const runOn = async (
+    worker: Worker,
+    { tasks, verdicts }: { readonly tasks: readonly JudgeTask[]; readonly verdicts: RecordVerdict[] },
+    left: TimeLeft,
+  ): Promise<void> => {
     idle = null;
     worker.ref();
     const began = performance.now();
@@ -45,9 +57,8 @@ export function makeJudgeThread(): JudgeThread {
     const timer = setTimeout(() => {
       ending.abort();
     }, left.thread);
-    const verdicts: RecordVerdict[] = [];
     try {
-      for (const task of tasks) {
+      for (const task of tasks.slice(verdicts.length)) {
         const answered = once(worker, 'message', { signal: ending.signal });
         worker.once('message', (verdict: RecordVerdict) => {
           verdicts.push(verdict);
@@ -57,11 +68,10 @@ export function makeJudgeThread(): JudgeThread {
       }
       worker.unref();
       idle = worker;
-      return verdicts;
     } catch (error) {
       void worker.terminate();
-      if (!ending.signal.aborted && !isOutOfMemory(error)) throw error;
-      return tasks.map((_, index) => verdicts[index] ?? NOT_IN_TIME);
+      if (isOutOfMemory(error)) verdicts.push(NOT_IN_TIME);
+      else if (!ending.signal.aborted) throw error;
     } finally {
       clearTimeout(timer);
       left.thread -= performance.now() - began;

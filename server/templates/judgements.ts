@@ -74,7 +74,7 @@ export function makeJudging(): MakeJudgements {
       },
       judge: (schema, value) => {
         const key = keyOf(schema, value);
-        const verdict = verdicts.get(key) ?? soon(() => judgeSoon(schema.small, value));
+        const verdict = verdicts.get(key) ?? soon(() => judgeSoon(schema.small, value, left.soon));
         if (verdict === null) putOff.set(key, { schema: schema.text, value });
         else verdicts.set(key, verdict);
         return verdict ?? RIGHT;

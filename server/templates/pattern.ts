@@ -14,18 +14,13 @@ export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** A look would take longer than may be waited for. */
-export class TooSlow extends Error {
-  override readonly name = 'TooSlow';
-}
-
 /**
- * `cache` is the number of bytes that the pattern may keep of what RE2 builds from texts, `time` the milliseconds that are
- * left for looking.
+ * `cache` is the number of bytes that the pattern may keep of what RE2 builds from texts, and `foresee` is told
+ * before each look how many milliseconds it may take.
  */
 export function compilePattern(
   pattern: string,
-  { cache, time }: { readonly cache: number; readonly time: () => number },
+  { cache, foresee }: { readonly cache: number; readonly foresee: (milliseconds: number) => void },
 ): Pattern {
   const compiled = compile(pattern);
   const { dfa } = compiled.re2();
@@ -35,7 +30,7 @@ export function compilePattern(
   const perCharacter = (compiled.programSize() + patternBase) * (patternNanoseconds / 1e6);
   return {
     test: (text) => {
-      if ((text.length + 1) * perCharacter > time()) throw new TooSlow();
+      foresee((text.length + 1) * perCharacter);
       return compiled.test(text);
     },
     toString: () => pattern,

@@ -1,23 +1,27 @@
 // A template's JSON Schema (2020-12) as a judge of values: the properties of a resource, the parameters of a run. The
 // schema comes from a user, so it is bounded before it is compiled: no other document, no pattern that backtracks, no
 // more work than its size and the size of the value allow. `load` and commands both judge with this.
-import { _, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { compareTexts } from '../../engine/index.js';
 import { toShapeFault, type ShapeFault } from '../api/shape-fault.js';
-import { pointerTo } from '../json/strict-json.js';
+import { isObject, pointerTo } from '../json/strict-json.js';
 import { TEMPLATE_LIMITS } from '../limits/records.js';
-import { formatOf } from './formats.js';
-import { compilePattern, type Pattern, PatternError, patternFault, TooSlow } from './pattern.js';
+import { makeClock, TooSlow } from './clock.js';
+import { boundFaults, compileSchema, type Compiling, type Judge } from './compile-schema.js';
+import { compilePattern, type Pattern, PatternError, patternFault } from './pattern.js';
 import { isFolded, patternRanges, patternSize } from './pattern-size.js';
 import { type PatternAt, type SchemaFault, type SchemaSize, sizeOf } from './schema-graph.js';
 
 export type { SchemaFault } from './schema-graph.js';
 
 interface Template {
-  /** The faults of a value, with their places in it; empty if there are none. */
-  readonly check: (value: unknown) => readonly ShapeFault[];
-  /** Like `check`, but null if that could hold up other requests. */
-  readonly checkSoon: (value: unknown) => readonly ShapeFault[] | null;
+  /**
+   * The faults of a value, with their places in it; empty if there are none. A step that may take longer than those
+   * milliseconds is not taken.
+   */
+  readonly check: (value: unknown, step?: number) => readonly ShapeFault[];
+  /** Like `check`, but null if that could hold up other requests, or takes more than the milliseconds that are left. */
+  readonly checkSoon: (value: unknown, left: number) => readonly ShapeFault[] | null;
   /** The bytes that it holds, at most. */
   readonly bytes: number;
   /**
@@ -76,33 +80,39 @@ interface Sizes extends SchemaSize {
   readonly characters: number;
 }
 
+interface Most {
+  readonly checks: number;
+  /** Milliseconds, also for one step. */
+  readonly time: number;
+  readonly step: number;
+}
+
 function compile(schema: object, sizes: Sizes): Template {
-  const { small, patternCache, heldBytes } = TEMPLATE_LIMITS;
-  /** On the monotonic clock. */
-  let until = Infinity;
+  const { small, patternCache, heldBytes, checks, charactersPerPart, threadTime } = TEMPLATE_LIMITS;
+  const clock = makeClock();
   const patterns = new Map<string, Pattern>();
   const pattern = (text: string): Pattern => {
     const cache = patternCache / sizes.patterns;
-    const found = patterns.get(text) ?? compilePattern(text, { cache, time: () => until - performance.now() });
+    const found = patterns.get(text) ?? compilePattern(text, { cache, foresee: clock.foresee });
     patterns.set(text, found);
     return found;
   };
-  const check = makeCheck(schema, sizes, pattern);
-  const checkIn = (most: number, value: unknown, work: number): readonly ShapeFault[] | null => {
-    // For all texts of the value together.
-    until = performance.now() + most;
+  const formats = sizes.unknown.length === 0 ? 'asserted' : 'notes';
+  const judge = makeJudge(schema, sizes.characters, { formats, pattern, clock });
+  const checkIn = (value: unknown, most: Most): ReturnType<Judge> | null => {
+    clock.start(most.time, most.step);
     try {
-      return check(value, work);
+      return fits(value, { left: most.checks / sizes.cost, charactersPerPart, tick: clock.tick }) ? judge(value) : null;
     } catch (error) {
       if (error instanceof TooSlow) return null;
       throw error;
     }
   };
   return {
-    check: (value) => checkIn(Infinity, value, workOf(value) * sizes.cost) ?? TOO_LARGE,
-    checkSoon: (value) => {
-      const work = workOf(value) * sizes.cost;
-      return work > small.checks ? null : checkIn(small.time, value, work);
+    check: (value, step = Infinity) => checkIn(value, { checks, time: threadTime, step }) ?? TOO_LARGE,
+    checkSoon: (value, left) => {
+      const time = Math.min(small.time, left);
+      return checkIn(value, { checks: small.checks, time, step: time });
     },
     bytes:
       heldBytes.schema +
@@ -114,26 +124,18 @@ function compile(schema: object, sizes: Sizes): Template {
   };
 }
 
-function workOf(value: unknown): number {
-  return countParts(value) + countCharacters(value) / TEMPLATE_LIMITS.charactersPerPart;
-}
-
-type Check = (value: unknown, work: number) => readonly ShapeFault[];
-
-function makeCheck(schema: object, { characters, unknown }: Sizes, pattern: MakePattern): Check {
-  const formats = unknown.length === 0 ? 'asserted' : 'notes';
-  const first = makeAjv({ faults: 'first', formats, pattern }).compile(schema);
-  let all: ValidateFunction | null = null;
-  return (value, work) => {
-    if (work > TEMPLATE_LIMITS.checks) return TOO_LARGE;
+function makeJudge(schema: object, characters: number, compiling: Omit<Compiling, 'faults'>): Judge {
+  const first = compileSchema(schema, { ...compiling, faults: 'first' });
+  const { tick } = compiling.clock;
+  const most = Math.min(TEMPLATE_LIMITS.partsWithAllFaults, TEMPLATE_LIMITS.workWithAllFaults / characters);
+  let all: Judge | null = null;
+  return (value) => {
     try {
-      if (first(value)) return [];
-      const parts = countParts(value);
-      const isLarge = parts * characters > TEMPLATE_LIMITS.workWithAllFaults;
-      if (isLarge || parts > TEMPLATE_LIMITS.partsWithAllFaults) return faultsOf(first);
-      all ??= makeAjv({ faults: 'all', formats, pattern }).compile(schema);
-      all(value);
-      return faultsOf(all);
+      const found = first(value);
+      if (found.length === 0) return found;
+      if (!fits(value, { left: most, charactersPerPart: Infinity, tick })) return found;
+      all ??= compileSchema(schema, { ...compiling, faults: 'all' });
+      return all(value);
     } catch (error) {
       // A schema with many keywords takes much of the stack for each level of a value.
       if (error instanceof RangeError) return TOO_LARGE;
@@ -147,105 +149,38 @@ export const TOO_LARGE: readonly ShapeFault[] = Object.freeze([
   { place: [], message: 'is too large to be checked against the schema of its template' },
 ]);
 
-function faultsOf({ errors }: ValidateFunction): readonly ShapeFault[] {
-  return (errors ?? []).slice(0, TEMPLATE_LIMITS.faults).map((error) => toShapeFault(error, []));
+interface Room {
+  /** Parts: objects, lists and values, the whole value included. */
+  left: number;
+  /** How many characters of strings and names count as a part. */
+  readonly charactersPerPart: number;
+  readonly tick: () => void;
 }
 
-/** The number of objects, lists and values in the value, itself included. */
-function countParts(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  return Object.values(value).reduce<number>((sum, part) => sum + countParts(part), 1);
-}
-
-/** The number of characters of all strings and names in the value. */
-function countCharacters(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.entries(value).reduce((sum, [name, part]) => sum + name.length + countCharacters(part), 0);
+function fits(value: unknown, room: Room): boolean {
+  room.tick();
+  room.left -= 1;
+  if (typeof value === 'string') room.left -= value.length / room.charactersPerPart;
+  else if (Array.isArray(value)) {
+    if (room.left < value.length) return false;
+    for (const part of value) if (!fits(part, room)) return false;
+  } else if (isObject(value)) {
+    // Listing the members with their names takes three times as long.
+    const names = Object.keys(value);
+    if (room.left < names.length) return false;
+    for (const name of names) {
+      room.left -= name.length / room.charactersPerPart;
+      if (!fits(value[name], room)) return false;
+    }
+  }
+  return room.left >= 0;
 }
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 /** Checks schemas against the meta-schema. It compiles no schema of a template. */
 const META_SCHEMA = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, logger: false });
-
-type MakePattern = (pattern: string) => Pattern;
-
-interface AjvKind {
-  readonly faults: 'first' | 'all';
-  readonly formats: 'asserted' | 'notes';
-  readonly pattern: MakePattern;
-}
-
-/** Makes an instance for one schema, because an instance keeps everything that it has compiled. */
-function makeAjv({ faults, formats, pattern }: AjvKind): Ajv2020 {
-  const ajv = new Ajv2020({
-    allErrors: faults === 'all',
-    // Unknown keywords check nothing: they are notes, or older than the rule against them.
-    strict: false,
-    meta: false,
-    validateSchema: false,
-    validateFormats: false,
-    inlineRefs: false,
-    // Names such as `toString` count as members only if the value itself has them.
-    ownProperties: true,
-    loopRequired: TEMPLATE_LIMITS.loopRequired,
-    multipleOfPrecision: 9,
-    logger: false,
-    // Optimizing takes longer than it saves: seconds for a thousand keywords.
-    // The code is needed for stand-alone modules, which are never made here.
-    code: { regExp: Object.assign(pattern, { code: 'null' }), optimize: false },
-  });
-  // Looks the value up by its text. The library's own keyword compares it with one value after another.
-  ajv.removeKeyword('enum');
-  ajv.addKeyword({
-    keyword: 'enum',
-    schemaType: 'array',
-    error: {
-      message: 'must be equal to one of the allowed values',
-      params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`,
-    },
-    compile: (values: readonly unknown[]) => {
-      const known = new Set(values.map(textOf));
-      return (value: unknown) => known.has(textOf(value));
-    },
-  });
-  // Compares texts. The library's own keyword compares every pair.
-  ajv.removeKeyword('uniqueItems');
-  ajv.addKeyword({
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    error: { message: 'must not have the same element twice' },
-    validate: (wanted: boolean, list: readonly unknown[]) => !wanted || isUnique(list),
-  });
-  // The library's own table has patterns that backtrack.
-  if (formats === 'notes') return ajv;
-  ajv.removeKeyword('format');
-  ajv.addKeyword({
-    keyword: 'format',
-    type: 'string',
-    schemaType: 'string',
-    error: { message: ({ schema }) => `must be ${formatOf(String(schema))?.meaning ?? 'of a known format'}` },
-    compile: (name: string) => {
-      const format = formatOf(name);
-      if (format === null) throw new TypeError('a format that is not known');
-      return format.test;
-    },
-  });
-  return ajv;
-}
-
-function isUnique(list: readonly unknown[]): boolean {
-  return new Set(list.map(textOf)).size === list.length;
-}
-
-/** Two texts are equal exactly if the JSON values are. */
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(textOf).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${textOf(member)}`);
-  return `{${members.sort().join()}}`;
-}
+// There are several for one place, of which one is told.
+boundFaults(META_SCHEMA, 8 * TEMPLATE_LIMITS.faults, makeClock());
 
 function refuse(pointer: string, message: string): TemplateResult {
   return { ok: false, faults: [{ pointer, message }] };

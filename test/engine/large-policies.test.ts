@@ -10,15 +10,18 @@ import { type NamespacePath, pastNamespaces } from '../../engine/model/namespace
 import type { PolicyTables } from '../../engine/model/tables.js';
 import { decodeSnapshot } from '../../engine/snapshot/decode.js';
 import { digestOfParts } from '../../engine/snapshot/hash.js';
+import { stopCpu } from '../support/cpu-time.js';
 import { times } from '../support/test-runs.js';
 import { compile, FULL } from './full-policy.js';
 
-/** Roles with a grant each, each with the same inner role, and its people with a grant each. */
-function nestedRoles(outer: number, people: number): PolicyTables {
-  const roles = outer + 1;
-  const count = outer + people;
-  const none = new Int32Array(count);
-  const column = (of: (i: number) => number): Int32Array => Int32Array.from({ length: count }, (_, i) => of(i));
+/** Of roles and then people, by number. Who is in `members` is in the role; each of `principals` has a grant. */
+function policyOf(
+  roles: number,
+  people: number,
+  { members, principals }: { readonly members: readonly (readonly [number, number])[]; readonly principals: number[] },
+): PolicyTables {
+  const count = principals.length;
+  const none = new Int32Array(Math.max(count, members.length));
   const nothing = {
     namespace: none,
     scopes: makeScopeColumn(new Array<ScopeSet>(count).fill(NO_SCOPES)),
@@ -40,19 +43,45 @@ function nestedRoles(outer: number, people: number): PolicyTables {
       description: { row: none, text: [] },
     },
     members: {
-      role: column((i) => Math.min(i, outer)),
-      member: column((i) => (i < outer ? outer : roles + i - outer)),
+      role: Int32Array.from(members, ([role]) => role),
+      member: Int32Array.from(members, ([, member]) => member),
       ...{ file: none, line: none, windows: null },
     },
     grants: {
       ...nothing,
       id: [],
-      principal: column((i) => (i < outer ? i : roles + i - outer)),
+      principal: Int32Array.from(principals),
       ...{ file: none, line: none, reason: { row: none, text: [] } },
     },
     exclusive: { first: none, second: none },
     vocabulary: RECORD_VOCABULARY,
   };
+}
+
+const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
+
+/** Roles with a grant each, each with the same inner role, and its people with a grant each. */
+function nestedRoles(outer: number, people: number): PolicyTables {
+  const [outermost, inside] = [numbers(outer), numbers(people, outer + 1)];
+  return policyOf(outer + 1, people, {
+    members: [...outermost.map((role) => [role, outer] as const), ...inside.map((one) => [outer, one] as const)],
+    principals: [...outermost, ...inside],
+  });
+}
+
+/** Everybody has a grant and is in a role that is in `width` others, each of which is in `width` more; or in one of as many such roles. */
+function wovenRoles(width: number, people: number, own: 'one role' | 'a role each'): PolicyTables {
+  const [middle, outer, first] = [numbers(width), numbers(width, width), 2 * width];
+  const innermost = numbers(own === 'one role' ? 1 : people, first);
+  const inside = numbers(people, first + innermost.length);
+  return policyOf(first + innermost.length, people, {
+    members: [
+      ...innermost.flatMap((inner) => middle.map((role) => [role, inner] as const)),
+      ...outer.flatMap((role) => middle.map((member) => [role, member] as const)),
+      ...inside.map((one, i) => [innermost[i % innermost.length] ?? 0, one] as const),
+    ],
+    principals: inside,
+  });
 }
 
 // In full, this is the limit: 250,000,000 rows, 8,000,000 namespaces.
@@ -69,6 +98,24 @@ describe('rows with roles followed', () => {
     expect([grouped?.count, grouped?.principals.length]).toEqual([people, people * (OUTER + 1)]);
     expect([grouped?.principals[0], grouped?.principals.at(-1)]).toEqual([0, OUTER + people]);
     expect(groupHolders(tables, rows - 1)).toBeNull();
+  });
+
+  it('count each membership that is followed, also to a role that is known', () => {
+    const tables = wovenRoles(50, 20, 'a role each');
+    // The own role, those around it and a grant; the memberships in between lead there many times.
+    const rows = 20 * (1 + 50 + 50 * 50 + 1);
+    expect(groupHolders(tables, rows)?.count).toBe(20);
+    expect(groupHolders(tables, rows - 1)).toBeNull();
+  });
+
+  it.each([
+    ['a role each', 2_000, null],
+    ['one role', 20_000, 20_000],
+  ] as const)('are counted soon, however the roles are woven: %s', (own, people, count) => {
+    const tables = wovenRoles(500, people, own);
+    const cpu = stopCpu();
+    expect(groupHolders(tables, ENGINE_LIMITS.expandedRows)?.count ?? null).toBe(count);
+    expect(cpu()).toBeLessThan(3_000);
   });
 });
 

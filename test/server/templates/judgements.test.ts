@@ -102,6 +102,71 @@ it('has a new thread judge once the last one has failed while nobody waited for 
   expect(await settle()).toMatchObject({ kind: 'wrong', faults: [{ place: ['p3'] }] });
 });
 
+it('takes what is left of the time of a request as the most for one check', () => {
+  const result = readTemplate({ items: { contains: { const: 1 } } });
+  if (!result.ok) throw new Error(JSON.stringify(result.faults));
+  const value = Array.from({ length: 100 }, () => Array.from({ length: 300 }, () => 0));
+  expect(result.template.check(value)).toHaveLength(1);
+  expect(result.template.checkSoon(value, 0.01)).toBeNull();
+});
+
+it('has too large only what the memory of the thread is too small for, and judges the others in a new one', async () => {
+  const [one, other] = [judging('ada'), judging('other')];
+  const schema = one.schemaFrom(large);
+  const largest = Array.from({ length: 22 }, () => 'x'.repeat(10_000_000));
+  for (const value of [{ p3: 'before' }, largest]) one.judge(schema, { value });
+  other.judge(schema, { value: { p3: 'after' } });
+  await Promise.all([one.settle(), other.settle()]);
+  expect(one.judge(schema, { value: { p3: 'before' } })).toMatchObject({ faults: [{ place: ['p3'] }] });
+  expect(one.judge(schema, { value: largest })).toMatchObject({
+    faults: [{ place: [], message: 'is too large to be checked against the schema of its template' }],
+  });
+  expect(other.judge(schema, { value: { p3: 'after' } })).toMatchObject({ faults: [{ place: ['p3'] }] });
+});
+
+const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+const members = (count: number, name: string): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`${name}${String(i)}`, 0]));
+
+it.each<[string, object, object]>([
+  ['has many faults', { additionalProperties: { allOf: times(47, { const: 1 }) } }, members(990, 'k')],
+  ['has none but such members', { additionalProperties: { allOf: times(150, false) } }, members(990, 'k')],
+  [
+    'has them by a reference',
+    { $defs: { y: { const: 1 } }, additionalProperties: { allOf: times(30, { $ref: '#/$defs/y' }) } },
+    members(990, 'k'),
+  ],
+  [
+    'has them where they are swallowed',
+    { properties: { s: { not: { contains: { anyOf: times(4, { $ref: '#/not' }) } } } }, not: { const: 1 } },
+    { s: times(5_000, 0) },
+  ],
+  [
+    'has many members whose names are looked at',
+    {
+      patternProperties: { '^a': {} },
+      $defs: { z: { patternProperties: { '^b': {} } } },
+      $ref: '#/$defs/z',
+      unevaluatedProperties: false,
+    },
+    { ...members(20_000, 'a'), ...members(20_000, 'b'), c: 1 },
+  ],
+])('counts what a template holds after a value that %s', (_, schema, value) => {
+  const kept: ReturnType<typeof readTemplate>[] = [];
+  const judgeOne = (title: string): number => {
+    const template = readTemplate({ title, ...schema });
+    kept.push(template);
+    if (!template.ok) throw new Error(JSON.stringify(template.faults));
+    template.template.check(value);
+    return template.template.bytes;
+  };
+  judgeOne('first');
+  const before = heap();
+  const counted = Array.from({ length: 10 }, (_, n) => judgeOne(String(n))).reduce((sum, bytes) => sum + bytes);
+  expect(heap() - before).toBeLessThan(counted);
+  expect(kept).toHaveLength(11);
+});
+
 it.each<[string, (n: number) => string, number]>([
   ['and has judged', (n) => `a[ab]{${String(100 + n)}}[cd]`, 40],
   ['with a class of Unicode, written out', (n) => `^\\p{L}{200}${String(n)}$`, 10],

@@ -1,5 +1,7 @@
 // Schemas of templates: which values they accept, which schemas are refused, and that no schema causes much work.
 import { describe, expect, it, test } from '@jest/globals';
+import { LOAD_LIMITS } from '../../../server/limits/records.js';
+import { judgePart, NOT_IN_TIME } from '../../../server/templates/judge-record.js';
 import { newTemplateFaults, readTemplate } from '../../../server/templates/template-schema.js';
 import { stopCpu } from '../../support/cpu-time.js';
 
@@ -347,6 +349,14 @@ describe('a value', () => {
     const cpu = stopCpu();
     expect(result.template.check(value)).toHaveLength(faults);
     expect(cpu()).toBeLessThan(1_500);
+  });
+
+  it('is too large for `load` where looking at one of its texts may take minutes', () => {
+    const result = readTemplate({ items: { pattern: 'a[ab]{990}[cd]|b[ab]{990}[cd]' } });
+    const texts = { value: ['ab'.repeat(400_000)] };
+    const cpu = stopCpu();
+    expect(judgePart(result, texts, LOAD_LIMITS.stepTime)).toEqual(NOT_IN_TIME);
+    expect(cpu()).toBeLessThan(1_000);
   });
 
   it.each<[unknown, boolean]>([
