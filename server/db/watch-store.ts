@@ -1,6 +1,7 @@
 // Says in the log when the store is lost and when it is back, and the same of each replica: one line each, however many
 // requests fail meanwhile.
 import { POOL_LIMITS } from '../limits/store.js';
+import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
@@ -73,7 +74,3 @@ const REPLICA: Readonly<Record<WhyUnused, string>> = {
   not_a_replica: '`databaseReadUrl` names a server that is not a replica, or is no longer one',
   other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
 };
-
-function secondsSince(tick: number): number {
-  return Math.round((performance.now() - tick) / 100) / 10;
-}
