@@ -238,6 +238,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const { certificateExpires = null } = options;
   const ping = (): Promise<void> => db.ping();
   const readiness = makeReadiness({ policies, ages, clock, ping, auditFault, certificateExpires, isLeaving });
+  const storeWatch = watchStore({ db, log });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
@@ -252,7 +253,6 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const readSeries = async (): Promise<readonly Series[]> =>
     (await Promise.all(registries.map((registry) => registry.read()))).flat();
   const { askWorkers = () => Promise.resolve([]) } = options;
-  const storeWatch = watchStore({ db, log });
   const { changes: retention = CHANGES_LIMITS } = options;
   const feed = makeFeed({ db, cursorKey: secrets.cursor, retention });
   const streams = countedStreams(publishChanges(metrics, feed));
@@ -328,6 +328,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       clock,
       ages,
       readiness,
+      storeFault: storeWatch.fault,
       readSeries: async () => mergeSeries(await readSeries(), await askWorkers()),
       startedAt: clock.now(),
       peers,

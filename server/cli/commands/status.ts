@@ -18,7 +18,7 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
+    ' "statement","ageSeconds","stale","undecided","store":{"kind","ok","fault","replicas"},"audit","certificate","authzen","lastError","shadow","workers","peers"}',
   ],
 });
 
@@ -103,16 +103,19 @@ const ROWS: readonly (readonly [name: string, text: (body: AnswerMembers) => str
   ],
   ['shadow', (body) => shadowText(membersOf(body.get('shadow')))],
   ['last error', (body) => errorText(body.get('lastError'))],
-  [
-    'store',
-    (body) => `${textsOf(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
-  ],
+  ['store', (body) => storeText(membersOf(body.get('store')))],
   ['audit log', (body) => auditText(membersOf(body.get('audit')))],
   ['certificate', (body) => certificateText(membersOf(body.get('certificate')))],
   ['replicas', (body) => replicasText(membersOf(body.get('store')).get('replicas'))],
   ['workers', (body) => workersText(membersOf(body.get('workers')))],
   ['peers', peersText],
 ];
+
+function storeText(store: AnswerMembers): string {
+  const fault = store.get('fault') ?? null;
+  const how = store.get('ok') === true ? 'reachable' : 'not reachable';
+  return `${textOf(store.get('kind'))}, ${fault === null ? how : `cannot be used: ${textOf(fault)}`}`;
+}
 
 function workersText(workers: AnswerMembers): string {
   return workers.size === 0 ? 'none' : `${textOf(workers.get('serving'))} of ${textOf(workers.get('size'))} answer`;
@@ -144,8 +147,4 @@ function peersText(body: AnswerMembers): string {
   });
   const seen = `${String(peers.length)} seen`;
   return named.length === 0 ? `${seen}, with the same snapshot` : `${seen}; with another snapshot: ${named.join(', ')}`;
-}
-
-function isOk(value: unknown): boolean {
-  return membersOf(value).get('ok') === true;
 }

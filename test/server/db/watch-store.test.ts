@@ -33,6 +33,19 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   failure = null;
   await look();
 
+  // A server that refuses connections while it becomes a standby, and is promoted later.
+  expect(watch.fault()).toBeNull();
+  failure = new StoreError('store.read_only', 'the server is a standby');
+  const noWrites = 'error the store takes no writes: they are refused until it does code,reason';
+  expect(await look()).toEqual([noWrites]);
+  expect([await look(), watch.fault()]).toEqual([[], 'the server is a standby']);
+  failure = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  expect(await look()).toEqual(['error the store is lost: requests are refused until it is back code,cause,reason']);
+  failure = new StoreError('store.read_only', 'the server is a standby');
+  expect(await look()).toEqual([noWrites]);
+  failure = null;
+  expect([await look(), watch.fault()]).toEqual([['info the store takes writes again seconds'], null]);
+
   first = { ...good, isUsed: false, age: null, fault: 'away' };
   expect(await look()).toEqual(['warn the replica cannot be reached: others answer its queries replica,fault']);
   expect(await look()).toEqual([]);
