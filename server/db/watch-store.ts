@@ -6,10 +6,11 @@ import type { Logger } from '../lib/ports.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
 import { codeOf, type StoreError, toStoreError } from './failures.js';
+import { lacking, missingRights } from './rights.js';
 import type { ReplicaFault, ReplicaState } from './replica.js';
 
 export interface WatchStoreOptions {
-  readonly db: Pick<Database, 'kind' | 'ping' | 'replicas'>;
+  readonly db: Pick<Database, 'kind' | 'ping' | 'replicas' | 'vital'>;
   readonly log: Logger;
   /** Milliseconds between two looks. */
   readonly interval?: number;
@@ -22,6 +23,7 @@ export interface StoreWatch extends Poller {
 
 export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): StoreWatch {
   let broken: Broken | null = null;
+  let missing: readonly string[] = [];
   /** Of each replica that the log says is lost: since when, and why. */
   const lost = new Map<string, { readonly since: number; readonly fault: WhyUnused }>();
   /** At how many looks in a row a replica was not fresh, though nothing else was wrong. */
@@ -47,6 +49,14 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     const cause = codeOf(broken.failure.cause);
     log.error({ code, ...(cause === null ? {} : { cause }), reason }, STORE[broken.how].begin);
   };
+  const lookAtRights = async (): Promise<void> => {
+    if (broken !== null) return;
+    const now = await missingRights(db).catch(() => missing);
+    if (now.join() === missing.join()) return;
+    missing = now;
+    if (missing.length > 0) log.error({ missing }, LACKS);
+    else log.info({}, 'the database user has all rights that requests need again');
+  };
   const lookAtReplica = ({ address: replica, isUsed, fault: known }: ReplicaState): void => {
     const before = lost.get(replica);
     const times = isUsed || known !== null ? 0 : (stale.get(replica) ?? 0) + 1;
@@ -63,10 +73,13 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
   };
   const poller = makePoller(interval, async () => {
     await lookAtStore();
+    await lookAtRights();
     db.replicas().forEach(lookAtReplica);
   });
-  return { ...poller, fault: () => broken?.failure.message ?? null };
+  return { ...poller, fault: () => broken?.failure.message ?? (missing.length === 0 ? null : lacking(missing)) };
 }
+
+const LACKS = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
 
 interface Broken {
   readonly how: keyof typeof STORE;
