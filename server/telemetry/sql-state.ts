@@ -3,7 +3,7 @@
 
 /** Classes and codes of PostgreSQL, its appendix A. */
 const TOLD: ReadonlySet<string> = new Set([
-  ...['08', '25', '26', '28', '3D', '40', '53', '55', '57', '58', 'F0', 'XX'],
+  ...['08', '26', '28', '3D', '40', '53', '55', '57', '58', 'F0', 'XX'],
   ...['0A000', '42703', '42P01', '42P05'],
 ]);
 

@@ -93,7 +93,7 @@ describe('toStoreError', () => {
   });
 
   test.each([
-    ['25006', 'store.read_only', 'the store is read-only (SQLSTATE 25006: told by the server)'],
+    ['25006', 'store.read_only', 'the store is read-only (SQLSTATE 25006)'],
     ['42501', 'store.rights', 'the database user lacks a privilege that this needs (SQLSTATE 42501)'],
     ['57014', 'store.timeout', 'the store did not answer in time (SQLSTATE 57014: told by the server)'],
     ['53100', 'store.full', 'the disk of the store is full (SQLSTATE 53100: told by the server)'],
