@@ -239,6 +239,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const { certificates = null } = options;
   const ping = (): Promise<void> => db.ping();
   const readiness = makeReadiness({ policies, ages, clock, ping, auditFault, certificates, isLeaving });
+  const storeWatch = watchStore({ db, log });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
@@ -253,7 +254,6 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const readSeries = async (): Promise<readonly Series[]> =>
     (await Promise.all(registries.map((registry) => registry.read()))).flat();
   const { askWorkers = () => Promise.resolve([]) } = options;
-  const storeWatch = watchStore({ db, log });
   const { changes: retention = CHANGES_LIMITS } = options;
   const feed = makeFeed({ db, cursorKey: secrets.cursor, retention });
   const streams = countedStreams(publishChanges(metrics, feed));
@@ -333,6 +333,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       clock,
       ages,
       readiness,
+      storeFault: storeWatch.fault,
       readSeries: async () => mergeSeries(await readSeries(), await askWorkers()),
       startedAt: clock.now(),
       peers,

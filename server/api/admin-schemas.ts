@@ -62,6 +62,10 @@ export const STATUS_SCHEMA = Object.freeze({
     store: whole({
       kind: { enum: ['embedded', 'external'] },
       ok: flag,
+      fault: {
+        description: 'Why it cannot be used, or why it takes no writes; null if it can be used.',
+        type: ['string', 'null'],
+      },
       replicas: {
         description: 'Those of `databaseReadUrl`, in its order.',
         type: 'array',

@@ -3,11 +3,13 @@
 // each is appended exactly once.
 import type { Database } from '../db/database.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
+import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import type { Head } from './chain.js';
 import { checkChain } from './check-chain.js';
 import { isStoredEvent } from './event-schema.js';
 import { listLogs } from './log-files.js';
+import { LostLog } from './own-log.js';
 import {
   type Claimed,
   claimedBefore,
@@ -88,8 +90,8 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
 
   /** Those that the log will not have soon are for other gateways. */
   const handBack = async (): Promise<void> => {
-    // The next owner of the log appends them.
-    if (!(await isOwner())) return;
+    // The next owner of the log appends them, who may have it in another place.
+    if (!(await isOwner().catch(() => false))) return;
     const back = writer.takeBack(new Set(pending.map(({ event }) => event)));
     pending = pending.map((one) => (back.has(one.event) ? { ...one, isAdded: false } : one));
     const free = pending.flatMap(({ position, isAdded }) => (isAdded ? [] : [position]));
@@ -176,6 +178,10 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       await tidy();
       if (performance.now() - notedAt >= AUDIT_LIMITS.headInterval) await note();
       if (performance.now() - lookedAt >= lookInterval) await look();
+      if (failing !== null) {
+        const line = { log, seconds: secondsSince(failing.since) };
+        logger.info(line, 'events of commands reach the audit log again');
+      }
       failing = null;
     } catch (error) {
       const by = writer.failingSince() === null && !(error instanceof LostLog) ? 'store' : 'files';
@@ -224,10 +230,6 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
         .catch(() => undefined);
     },
   };
-}
-
-class LostLog extends Error {
-  override readonly name = 'LostLog';
 }
 
 /** Each names what has to be mended. */

@@ -21,6 +21,7 @@ export interface OwnedLog {
   readonly torn: string | null;
   /** False if what the last owner may still write can get into the log's files: the last one could not be copied. */
   readonly isFenced: boolean;
+  /** False once another process has the log. Throws `LostLog` if nobody can say whose it is. */
   readonly isOwner: () => Promise<boolean>;
   /** Resolves once another process has the log. */
   readonly taken: Promise<void>;
@@ -41,7 +42,8 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
     try {
       await removeDrafts(folder);
       const files = (await listLogs(folder)).get(log) ?? [];
-      return { folder, log, ...(await findEnd(files, lock.mayLive)), isOwner: lock.isHeld, taken: lock.taken, release };
+      const isOwner = (): Promise<boolean> => isOwned(lock);
+      return { folder, log, ...(await findEnd(files, lock.mayLive)), isOwner, taken: lock.taken, release };
     } catch (error) {
       await release();
       throw error;
@@ -52,6 +54,18 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
     const message = `the audit folder ${folder} cannot be used (${code})`;
     throw new AuditError('audit.folder', message, { cause: error });
   }
+}
+
+/** What this process had of the log is gone. */
+export class LostLog extends Error {
+  override readonly name = 'LostLog';
+}
+
+/** A lock that is out of sight, and that nobody has taken over, has gone with its folder. */
+async function isOwned(lock: LogLock): Promise<boolean> {
+  if (await lock.isHeld()) return true;
+  if (await lock.isTaken()) return false;
+  throw new LostLog('the audit folder was moved or removed, or cannot be read: the lock of the log is not in it');
 }
 
 interface TakenLog {

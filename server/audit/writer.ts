@@ -6,6 +6,7 @@
 // writes and cuts only through handles of files that it has made itself, and removes none.
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { endsWithin } from '../lib/ends-within.js';
+import { secondsSince } from '../lib/moment.js';
 import { systemCodeOf } from '../lib/small-file.js';
 import type { Logger } from '../lib/ports.js';
 import { type Head, link } from './chain.js';
@@ -228,7 +229,10 @@ export function makeWriter(options: WriterOptions): Writer {
   };
 
   const recover = (): void => {
-    if (failing !== null) logger.warn({ log, seq: synced.seq }, 'the audit log can be written again');
+    if (failing !== null) {
+      const line = { log, seq: synced.seq, seconds: secondsSince(failing) };
+      logger.info(line, 'the audit log can be written again');
+    }
     failing = null;
   };
 

@@ -3,6 +3,7 @@
 // the same work.
 import type { Instant } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
+import { storeFailure } from '../db/failures.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import type { Logger } from '../lib/ports.js';
 import { makeLruCache } from '../lib/lru-cache.js';
@@ -41,6 +42,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
   const ask = async ({ id, secretHash }: Presented): Promise<StoredKey> => {
     const asked = leases.moment();
     const stored = await readKey(id);
+    if (stored === null || stored.revokedAt !== null) leases.forget(id);
     const matches = hashMatches(secretHash, stored?.secretHash ?? null);
     if (stored === null || !matches)
       throw stored === null ? notValid('unknown', 'unknown key') : notValid('wrong', 'wrong secret');
@@ -48,11 +50,19 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     leases.keep(stored, asked);
     return stored;
   };
+  /** Monitoring shows that the store is away, so it must not need the store. Throws the error for everybody else. */
+  const recall = (error: unknown, { id, secretHash }: Presented, door: Door): StoredKey => {
+    const key = door === 'watchers' && storeFailure(error) !== null ? leases.recall(id, secretHash) : null;
+    if (key === null || kindOf(key) !== 'monitoring') throw error;
+    return key;
+  };
   const verify = async (presented: Presented, at: Instant, door: Door): Promise<StoredKey> => {
     const leased = leases.find(presented.id, presented.secretHash);
     // If this fails, so will the request that comes when the lease has ended.
     if (leased?.isAging === true) ask(presented).catch(() => undefined);
-    const stored = leased?.key ?? (await ask(presented));
+    const asked = leased?.key ?? (await ask(presented).catch((error: unknown) => ({ error })));
+    const isRecalled = 'error' in asked;
+    const stored = isRecalled ? recall(asked.error, presented, door) : asked;
     if (stored.expires !== null && stored.expires <= at) throw notValid('expired', 'expired');
     const kind = kindOf(stored);
     if (!KINDS[door].includes(kind))
@@ -60,7 +70,7 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
     if (stored.identities.some((identity) => isAnonymous(identity, options.anonymous ?? null)))
       throw notValid('misdirected', 'a key with the identity of anonymous requests');
     proven.put(stored.id, stored.secretHash, 0);
-    uses.note(stored, at);
+    if (!isRecalled) uses.note(stored, at);
     return stored;
   };
   const forDoor = <Actor>(door: Door, make: (key: StoredKey, fingerprint: string) => Actor): Authenticator<Actor> => ({

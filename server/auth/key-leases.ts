@@ -31,8 +31,15 @@ export interface KeyLeases {
   readonly moment: () => Asked;
   /** The key, if this is its secret and it may be believed without asking the store. */
   readonly find: (id: string, secretHash: Uint8Array) => Leased | null;
+  /**
+   * The same, for when the store cannot be asked: if the key was right within `KEY_LIMITS.recalled`, and nothing was
+   * heard of its revocation. Only for what changes nothing and shows no record.
+   */
+  readonly recall: (id: string, secretHash: Uint8Array) => StoredKey | null;
   /** The key was right when the store was asked, after this moment. */
   readonly keep: (key: StoredKey, asked: Asked) => void;
+  /** The store has no such key any more, or it is revoked. */
+  readonly forget: (id: string) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -54,8 +61,9 @@ export function makeKeyLeases({ db, log, clocks = momentNow }: KeyLeasesOptions)
   /** Begins with the first key that is kept. */
   let listening: ReturnType<Database['listen']> | null = null;
   const listen = async (): Promise<void> => {
-    listening = db.listen(REVOCATIONS_CHANNEL, () => {
+    listening = db.listen(REVOCATIONS_CHANNEL, (id) => {
       news += 1;
+      if (id !== null) leases.forget(id);
     });
     const { failure: error } = await listening;
     if (error === null) return;
@@ -80,10 +88,17 @@ export function makeKeyLeases({ db, log, clocks = momentNow }: KeyLeasesOptions)
       if (isAging) lease.isRenewing = true;
       return { key: lease.key, isAging };
     },
+    recall: (id, secretHash) => {
+      const lease = leases.get(id);
+      if (lease === undefined || ageOf(lease.asked) >= KEY_LIMITS.recalled) return null;
+      return hashMatches(secretHash, lease.key.secretHash) ? lease.key : null;
+    },
     keep: (key, asked) => {
       if (listening === null) void listen();
-      leases.put(key.id, { key, asked, isRenewing: false }, sizeOf(key));
+      // Somebody may have revoked it since.
+      if (asked.news === news) leases.put(key.id, { key, asked, isRenewing: false }, sizeOf(key));
     },
+    forget: leases.forget,
     close: async () => {
       await (await listening)?.close();
     },

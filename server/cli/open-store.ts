@@ -15,6 +15,8 @@ import { escapeText } from './render/escape.js';
 export interface OpenStoreOptions {
   /** If set, a statement may take very long: no client waits for it. An external server has limits of its own. */
   readonly isBulk?: true;
+  /** If set, a gateway is to serve it, so its user must have all rights that requests need. */
+  readonly isServed?: true;
   /** If set, no store is created or brought up to date. */
   readonly asItIs?: true;
   /** Defaults to a line on stderr. */
@@ -29,18 +31,20 @@ export interface OpenStoreOptions {
 export async function openStore(
   io: CliIo,
   config: Config,
-  { asItIs, isBulk, onWait = sayWait(io) }: OpenStoreOptions = {},
+  { asItIs, isBulk, isServed, onWait = sayWait(io) }: OpenStoreOptions = {},
 ): Promise<Database> {
   const store = storeOf(config);
   if (asItIs === true && store.kind === 'embedded' && !hasStore(store)) throw noStore(store);
-  const [{ openDatabase }, { migrate, pendingMigrations }] = await Promise.all([
+  const [{ openDatabase }, { migrate, pendingMigrations }, { assertRights }] = await Promise.all([
     import('../db/database.js'),
     import('../db/migrate.js'),
+    import('../db/rights.js'),
   ]);
   const limit = { statementTimeout: store.kind === 'embedded' ? LOAD_LIMITS.statementTime : 0 };
   const limits = { ...config.database, ...(isBulk === true && limit) };
   const db = await told(openDatabase({ ...store, ...limits, onWait }));
   try {
+    if (isServed === true) await told(assertRights(db));
     const pending = await told(pendingMigrations(db));
     if (pending.length > 0 && (db.kind === 'external' || asItIs === true)) throw migrationsPending(pending);
     if (pending.length > 0) await told(migrate(db));
@@ -149,7 +153,7 @@ export async function awaitStore(io: CliIo, config: Config, waiting: Waiting): P
   try {
     for (let since: number | null = null; ; since ??= performance.now()) {
       try {
-        const db = await openStore(io, config, { onWait: sayInLog(log) });
+        const db = await openStore(io, config, { onWait: sayInLog(log), isServed: true });
         const seconds = since === null ? null : Math.round((performance.now() - since) / 100) / 10;
         if (seconds !== null) log.info({ seconds }, 'the store can be reached');
         return { db, isLate: since !== null };

@@ -80,7 +80,10 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       probesAtAdminAddresses(config, { tls, reason });
     const opening = isAwaited
       ? awaitStore(io, config, { log, ended: termination.requested, answerProbes })
-      : openStore(io, config, { onWait: sayInLog(log) }).then((db) => ({ db, isLate: false }));
+      : openStore(io, config, { onWait: sayInLog(log), ...(isLocal ? {} : { isServed: true }) }).then((db) => ({
+          db,
+          isLate: false,
+        }));
     const reached = await opening.catch(closeAddresses);
     if (reached === null) {
       log.info({ signal: await termination.requested }, 'shutting down');

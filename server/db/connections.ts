@@ -29,7 +29,7 @@ interface DriverClient {
 
 /** The connection under pg's client, with TLS or without: it sends and receives messages of the protocol. */
 interface DriverConnection {
-  on(event: 'connect' | 'sslconnect' | 'end', listener: () => void): unknown;
+  on(event: 'connect' | 'sslconnect' | 'readyForQuery' | 'end', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   connect(port: number | string, host?: string): void;
   requestSsl(): void;
@@ -220,15 +220,23 @@ interface DriverPool {
 
 const { waiting: MAX_WAITING, idleTimeout } = POOL_LIMITS;
 
+interface StorePoolOptions {
+  readonly max: number;
+  readonly name?: string;
+  /** Called whenever the server has answered, with a failure or not. */
+  readonly onAnswer?: () => void;
+}
+
 export class StorePool extends DriverPool {
   readonly #source: ConnectionSource;
   #asking = 0;
 
-  constructor(source: ConnectionSource, { max, name }: { readonly max: number; readonly name?: string }) {
+  constructor(source: ConnectionSource, { max, name, onAnswer = () => undefined }: StorePoolOptions) {
     super({
       Client: class extends StoreClient {
         constructor() {
           super({ ...source.config(), ...(name === undefined ? {} : { application_name: name }) }, source.deadline);
+          this.connection.on('readyForQuery', onAnswer);
         }
       },
       max,

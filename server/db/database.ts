@@ -5,6 +5,7 @@
 // for everything that writes or needs a transaction, and `vital` for keys and health, which must answer even while
 // queries take all they can.
 import { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type * as KnexPackage from 'knex';
 import type { Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
@@ -183,9 +184,13 @@ interface Parts extends StoreShape {
 
 function database(kind: Database['kind'], parts: Parts): Database {
   const { source, maxConnections, maxWriters, maxVital, longestQuery, longestTransaction, closeStore } = parts;
-  const readers = new StorePool(source, { max: maxConnections });
-  const writers = new StorePool(source, { max: maxWriters });
-  const vitals = new StorePool(source, { max: maxVital, name: VITAL });
+  let answeredAt = performance.now();
+  const onAnswer = (): void => {
+    answeredAt = performance.now();
+  };
+  const readers = new StorePool(source, { max: maxConnections, onAnswer });
+  const writers = new StorePool(source, { max: maxWriters, onAnswer });
+  const vitals = new StorePool(source, { max: maxVital, name: VITAL, onAnswer });
   let builder: Knex | null = null;
   const knexOf = (): Knex => (builder ??= makeKnex(writers));
   const listener = makeListener(source);
@@ -231,7 +236,16 @@ function database(kind: Database['kind'], parts: Parts): Database {
       { name: 'vital', max: maxVital, ...vitals.facts() },
     ],
     ping: async () => {
-      await Promise.all([vitals.run('select 1'), tryReading(read)]);
+      try {
+        await Promise.all([kind === 'embedded' ? vitals.run('select 1') : assertPrimary(vital), tryReading(read)]);
+      } catch (error) {
+        if (kind === 'embedded' || !isBusy(error)) throw error;
+        // Requests that wait for a server which is gone take all connections, too. An answer that is there already counts.
+        await nextTurn();
+        const silent = performance.now() - answeredAt;
+        if (silent <= (source.deadline || POOL_LIMITS.silence)) throw error;
+        throw new StoreError('store.timeout', `the store has answered nothing for ${String(Math.round(silent))} ms`);
+      }
     },
     close: () => (closing ??= close()),
   };
@@ -257,8 +271,27 @@ async function tryReading(read: StoreReader): Promise<void> {
   try {
     await read(sql`SELECT 1 FROM records AS r WHERE r.id = ${NOBODY}::uuid AND ${outsideIndexes(sql`r`)}`);
   } catch (error) {
-    if (!(error instanceof StoreError && error.code === 'store.busy')) throw error;
+    if (!isBusy(error)) throw error;
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'store.busy';
+}
+
+/** Queries do not notice what takes no writes, such as a primary that has become a standby. */
+async function assertPrimary(vital: StoreReader): Promise<void> {
+  const [row] = await vital<WritingRow>(
+    sql`SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = ${'on'}::text AS "readOnly"`,
+  );
+  if (row?.standby === true) throw new StoreError('store.read_only', 'the server is a standby');
+  if (row?.readOnly === true)
+    throw new StoreError('store.read_only', 'the server, the database or its user is set to read-only');
+}
+
+interface WritingRow {
+  readonly standby: boolean;
+  readonly readOnly: boolean;
 }
 
 /** The id of no record. */

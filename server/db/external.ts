@@ -214,6 +214,8 @@ function whyRefused(error: unknown, place: string): StoreError {
       cause: error,
     });
   }
+  if (code === '42501')
+    return new StoreError('store.grants', `the PostgreSQL at ${place}: ${reason}`, { cause: error });
   // Poolers call everything a protocol violation: a parameter that they do not pass on, a database that they do not have, and
   // also that they have too many clients or cannot reach the server, which passes.
   const refused = /^(?:28|3D|42)/.test(code) || (code === '08P01' && /parameter|no such/.test(reason));

@@ -36,6 +36,8 @@ const ADVICE = {
   'store.read_only': 'let the server and the user of DATABASE_URL write, or name the primary',
   'store.rights':
     'let the user of DATABASE_URL create the schema `bailiwick` or own it with its tables, or name one that does',
+  'store.grants':
+    'run deploy/postgresql/grants.sql as the owner of the schema `bailiwick`, as after each `bailiwick migrate`, or let DATABASE_URL name that owner',
   'store.closed': 'open the store again',
   'store.not_committed': 'this is a bug of bailiwick: a statement failed inside a transaction that was then committed',
 } as const;

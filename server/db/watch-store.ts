@@ -1,21 +1,29 @@
 // Says in the log when the store is lost and when it is back, and the same of each replica: one line each, however many
 // requests fail meanwhile.
 import { POOL_LIMITS } from '../limits/store.js';
+import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
-import { codeOf, toStoreError } from './failures.js';
+import { codeOf, type StoreError, toStoreError } from './failures.js';
+import { lacking, missingRights } from './rights.js';
 import type { ReplicaFault, ReplicaState } from './replica.js';
 
 export interface WatchStoreOptions {
-  readonly db: Pick<Database, 'kind' | 'ping' | 'replicas'>;
+  readonly db: Pick<Database, 'kind' | 'ping' | 'replicas' | 'vital'>;
   readonly log: Logger;
   /** Milliseconds between two looks. */
   readonly interval?: number;
 }
 
-export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): Poller {
-  let lostAt: number | null = null;
+export interface StoreWatch extends Poller {
+  /** Why requests, or writes, are refused, as at the last look; null if the store can be used. */
+  readonly fault: () => string | null;
+}
+
+export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: WatchStoreOptions): StoreWatch {
+  let broken: Broken | null = null;
+  let missing: readonly string[] = [];
   /** Of each replica that the log says is lost: since when, and why. */
   const lost = new Map<string, { readonly since: number; readonly fault: WhyUnused }>();
   /** At how many looks in a row a replica was not fresh, though nothing else was wrong. */
@@ -29,15 +37,25 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     // Whoever is only busy is there. The embedded engine does one thing at a time.
     const isBusy = failure?.code === 'store.busy' || (failure?.code === 'store.timeout' && db.kind === 'embedded');
     if (isBusy || (error !== null && failure === null)) return;
-    if (failure !== null && lostAt === null) {
-      lostAt = performance.now();
-      const cause = codeOf(failure.cause);
-      const fields = { code: failure.code, ...(cause === null ? {} : { cause }), reason: failure.message };
-      log.error(fields, 'the store is lost: requests are refused until it is back');
-    } else if (failure === null && lostAt !== null) {
-      log.info({ seconds: secondsSince(lostAt) }, 'the store is back');
-      lostAt = null;
+    const how = failure === null ? null : failure.code === 'store.read_only' ? 'readOnly' : 'lost';
+    const before = broken;
+    broken = failure === null || how === null ? null : { how, since: before?.since ?? performance.now(), failure };
+    if (how === (before?.how ?? null)) return;
+    if (broken === null) {
+      log.info({ seconds: secondsSince(before?.since ?? 0) }, STORE[before?.how ?? 'lost'].end);
+      return;
     }
+    const { code, message: reason } = broken.failure;
+    const cause = codeOf(broken.failure.cause);
+    log.error({ code, ...(cause === null ? {} : { cause }), reason }, STORE[broken.how].begin);
+  };
+  const lookAtRights = async (): Promise<void> => {
+    if (broken !== null) return;
+    const now = await missingRights(db).catch(() => missing);
+    if (now.join() === missing.join()) return;
+    missing = now;
+    if (missing.length > 0) log.error({ missing }, LACKS);
+    else log.info({}, 'the database user has all rights that requests need again');
   };
   const lookAtReplica = ({ address: replica, isUsed, fault: known }: ReplicaState): void => {
     const before = lost.get(replica);
@@ -53,11 +71,26 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     log.info({ replica, seconds: secondsSince(before?.since ?? 0) }, 'the replica is back');
     lost.delete(replica);
   };
-  return makePoller(interval, async () => {
+  const poller = makePoller(interval, async () => {
     await lookAtStore();
+    await lookAtRights();
     db.replicas().forEach(lookAtReplica);
   });
+  return { ...poller, fault: () => broken?.failure.message ?? (missing.length === 0 ? null : lacking(missing)) };
 }
+
+const LACKS = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
+
+interface Broken {
+  readonly how: keyof typeof STORE;
+  readonly since: number;
+  readonly failure: StoreError;
+}
+
+const STORE = {
+  lost: { begin: 'the store is lost: requests are refused until it is back', end: 'the store is back' },
+  readOnly: { begin: 'the store takes no writes: they are refused until it does', end: 'the store takes writes again' },
+} as const;
 
 type WhyUnused = ReplicaFault | 'stale';
 
@@ -73,7 +106,3 @@ const REPLICA: Readonly<Record<WhyUnused, string>> = {
   not_a_replica: '`databaseReadUrl` names a server that is not a replica, or is no longer one',
   other_cluster: '`databaseReadUrl` names a replica of another server than `databaseUrl`, or of another timeline of it',
 };
-
-function secondsSince(tick: number): number {
-  return Math.round((performance.now() - tick) / 100) / 10;
-}

@@ -14,3 +14,8 @@ export function momentNow(): Moment {
 export function elapsedBetween(from: Moment, to: Moment): number {
   return Math.max(to.tick - from.tick, to.time - from.time);
 }
+
+/** From this reading of the monotonic clock until now, to a tenth, for people. */
+export function secondsSince(tick: number): number {
+  return Math.round((performance.now() - tick) / 100) / 10;
+}

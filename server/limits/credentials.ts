@@ -14,6 +14,11 @@ export const KEY_LIMITS = Object.freeze({
    */
   lease: 1_000,
   leaseMargin: 50,
+  /**
+   * How long a key for monitoring is believed while the store cannot be asked, from when it last was. Long enough that
+   * whoever is on call sees what is wrong. Milliseconds.
+   */
+  recalled: 24 * 3_600_000,
   /** Characters of all keys that are believed so. */
   leased: 4 * 1024 * 1024,
   /** Credentials with remembered fingerprints, because the same credentials come with many requests. */

@@ -26,6 +26,8 @@ export const POOL_LIMITS = Object.freeze({
   idleTimeout: 30_000,
   /** PostgreSQL ends a statement itself. We give it up this much later, in case the network went silent. */
   statementGrace: 500,
+  /** Without a time limit for statements: a server that has answered nothing for so long, while all connections are in use, is away. */
+  silence: 3_500,
   /** How long a request to cancel may take. By then the server drops one that it has not received, and so do we. */
   cancelTimeout: 1_000,
   /** How long connections in use may take to come back when the store is closed. */

@@ -60,8 +60,9 @@ export function makeLogger(options: LogOptions = {}): ClosableLogger {
 
 /** No class of these begins with E, as the names of the system's errors do (EROFS, EPERM). */
 const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
-/** Its message names a table, a schema or a role. Verbs have words of their own for it. */
+/** Their messages name a table, a schema, a role or a kind of statement, and no values. Verbs have words of their own for them. */
 const NO_RIGHT = '42501';
+const IN_TRANSACTION = /^25/;
 
 /** An error as the log shows it: what it is and where it arose, with its causes. */
 export function describeError(error: unknown, causes: number = LOG_LIMITS.causes): unknown {
@@ -71,7 +72,9 @@ export function describeError(error: unknown, causes: number = LOG_LIMITS.causes
   const cause = error.cause === undefined || causes === 0 ? undefined : describeError(error.cause, causes - 1);
   if (code !== undefined && SQLSTATE.test(code)) {
     const told =
-      isTold(code) || code === NO_RIGHT ? { message: error.message.slice(0, LOG_LIMITS.databaseMessage) } : {};
+      isTold(code) || code === NO_RIGHT || IN_TRANSACTION.test(code)
+        ? { message: error.message.slice(0, LOG_LIMITS.databaseMessage) }
+        : {};
     return { type: 'DatabaseError', code, ...told, ...pick(error, ['routine', 'constraint', 'table']), stack };
   }
   return { type: error.name, code, message: error.message, stack, cause };

@@ -8,8 +8,9 @@ import pg from 'pg';
 import { keepSecret } from '../support/canaries.js';
 import { call, callAdmin, type Reply } from '../support/gateway.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
+import { RIGHTS } from '../../server/db/rights.js';
 import { fromRoot } from '../support/root.js';
-import { runCli } from '../support/run-cli.js';
+import { type CliRun, runCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -120,6 +121,19 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     expect(statuses).toEqual([201, 200, 200, 200, 200]);
   }, 60_000);
 
+  // All tables may be read, one more of which only migrations use.
+  it('has exactly the rights that the program knows', async () => {
+    const client = new pg.Client({ connectionString: urlOf('bailiwick_owner') });
+    await client.connect();
+    const { rows } = await client.query<{ right: string }>(
+      `SELECT privilege_type || ' on ' || table_name AS right FROM information_schema.role_table_grants
+        WHERE grantee = 'bailiwick_gateway' AND table_name <> 'schema_migrations_lock'`,
+    );
+    await client.end();
+    const known = [...RIGHTS].flatMap(([table, rights]) => rights.map((right) => `${right} on ${table}`));
+    expect(rows.map(({ right }) => right).sort()).toEqual(known.sort());
+  });
+
   it('is enough for admins: policies are stored, swapped and swapped back, keys made and revoked', async () => {
     const socket = join(cwd, 'admin.sock');
     const body = readFileSync(join(cwd, 'second.json'), 'utf8');
@@ -146,6 +160,29 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     expect(await served?.ended).toBe(0);
     expect(served?.stderr()).not.toMatch(/permission denied|42501|"level":"error"/);
     expect(await as('bailiwick_gateway', 'audit', 'verify', join(cwd, 'audit'))).toMatch(/intact/);
+  }, 60_000);
+
+  it('is refused at the start if a right is missing, by its name, or all of them', async () => {
+    const start = (): Promise<CliRun> =>
+      runCli(['serve', '--config', 'bailiwick.yaml', '--policy', 'first.json', '--listen', '127.0.0.1:0'], {
+        cwd,
+        env: { DATABASE_URL: urlOf('bailiwick_gateway') },
+      });
+    await runSql(
+      urlOf('bailiwick_owner'),
+      'REVOKE INSERT ON bailiwick.records, bailiwick.api_keys FROM bailiwick_gateway',
+      'REVOKE SELECT ON bailiwick.schema_migrations FROM bailiwick_gateway',
+    );
+    const refused = await start();
+    expect([refused.status, refused.stderr]).toEqual([6, expect.stringContaining('grants.sql')]);
+    expect(refused.stderr).toMatch(/INSERT on records.*SELECT on schema_migrations/);
+    expect(refused.stderr).not.toContain('api_keys');
+    await runSql(urlOf('bailiwick_owner'), 'REVOKE USAGE ON SCHEMA bailiwick FROM bailiwick_gateway');
+    const closed = await start();
+    expect([closed.status, closed.stderr]).toEqual([6, expect.stringContaining('grants.sql')]);
+    expect(closed.stderr).toMatch(/permission denied for schema bailiwick/);
+    expect(closed.stderr).not.toMatch(/password/);
+    await runSql(urlOf('bailiwick_owner'), ...statementsOf('grants.sql'));
   }, 60_000);
 
   it.each([

@@ -3,16 +3,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, connect, type Server, type Socket } from 'node:net';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type Database, type DatabaseConfig, openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
+import { sql } from '../../server/db/sql.js';
 import { call, openGateway, type Reply, type TestGateway } from '../support/gateway.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI } from '../support/run-cli.js';
+import { type Network, startNetwork } from '../support/silent-network.js';
 import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { until } from '../support/until.js';
@@ -24,6 +24,7 @@ const POLICY = {
   'grants.yaml': 'grants:\n  - { id: ada, identity: orcid:ada, namespace: /, scopes: [namespace:read] }\n',
 };
 const STATEMENT_TIMEOUT = 400;
+const TAKES_NO_WRITES = 'the store takes no writes: they are refused until it does';
 /** Of a request that waits for a connection, and then for a statement, on a machine that has other things to do. */
 const PATIENCE = 6_000;
 
@@ -134,6 +135,20 @@ if (findPostgres() === null) {
       });
       await client.end();
     };
+    const linesOfWatch = (): readonly string[] =>
+      served.lines.flatMap(({ message }) => (/^the store (?:is|takes) /.test(message) ? [message] : []));
+    /** A crowd behind whom whoever looks waits for longer than they may. */
+    const gather = (): (() => Promise<void>) => {
+      let isBusy = true;
+      const nap = sql`SELECT pg_sleep(${STATEMENT_TIMEOUT / 2000}::float8)`;
+      const crowd = Array.from({ length: 60 }, async (_, index) => {
+        while (isBusy) await (index % 2 === 0 ? db.vital : db.read)(nap).catch(() => sleep(10));
+      });
+      return async () => {
+        isBusy = false;
+        await Promise.all(crowd);
+      };
+    };
     const terminate = (): Promise<void> =>
       runSql(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${gatewayBackends}`);
 
@@ -225,6 +240,35 @@ if (findPostgres() === null) {
       }
     });
 
+    it('is not ready, and says why, while the server is a standby, and is ready once that is promoted', async () => {
+      await openExternal();
+      const isReady = async (): Promise<boolean> =>
+        (await call(served.port, { method: 'GET', path: '/readyz' })).status === 200;
+      await until(isReady);
+      await server.crash();
+      writeFileSync(join(new URL(url).searchParams.get('host') ?? '', 'data', 'standby.signal'), '');
+      await server.start();
+      const fault = (): unknown => served.lines.findLast(({ message }) => message === TAKES_NO_WRITES)?.['reason'];
+      await until(() => fault() === 'the server is a standby');
+      await until(async () => !(await isReady()));
+      await runSql(url, 'SELECT pg_promote()');
+      await until(isReady);
+      await until(() => linesOfWatch().at(-1) === 'the store takes writes again');
+    });
+
+    it('is not lost while it is only busy', async () => {
+      await openExternal();
+      const disperse = gather();
+      // Longer than a server may be silent.
+      const end = performance.now() + 10 * STATEMENT_TIMEOUT;
+      const refusals: unknown[] = [];
+      while (performance.now() < end) await db.ping().catch((error: unknown) => refusals.push(error));
+      await disperse();
+      expect(refusals.length).toBeGreaterThan(0);
+      for (const error of refusals) expect(error).toMatchObject({ code: 'store.busy' });
+      expect(linesOfWatch()).toEqual([]);
+    });
+
     it('is survived by the process, which ends in order when it is asked to', async () => {
       await openExternal();
       const policy = await makeFolder(POLICY);
@@ -258,7 +302,8 @@ if (findPostgres() === null) {
       expect(log).not.toMatch(/cli\.unexpected|"code":"internal"|Unhandled/i);
     });
 
-    it('answers in time when the network swallows what is sent, and recovers with it', async () => {
+    /** With a gateway behind a network of its own. */
+    const throughNetwork = async (use: (network: Network) => Promise<void>): Promise<void> => {
       await openExternal();
       const direct = served;
       const directDb = db;
@@ -274,6 +319,20 @@ if (findPostgres() === null) {
         });
         // Without turns of one actor, so that it is the store that refuses.
         served = await openGateway({ db, concurrency: 0 });
+        await use(network);
+        network.swallow(false);
+        await until(async () => outcome(await ask(served, key)) === '200');
+        noFaultsOfOurs();
+        await close();
+      } finally {
+        network.stop();
+        served = direct;
+        db = directDb;
+      }
+    };
+
+    it('answers in time when the network swallows what is sent, and recovers with it', () =>
+      throughNetwork(async (network) => {
         // Several at once, so that connections are open for whatever else the gateway asks meanwhile.
         const first = await Promise.all(Array.from({ length: 4 }, () => ask(served, key)));
         expect(new Set(first.map(outcome))).toEqual(new Set(['200']));
@@ -284,16 +343,23 @@ if (findPostgres() === null) {
           expect(reply.milliseconds).toBeLessThan(PATIENCE);
         }
         expect(replies.map(outcome)).toContain('504 db.timeout');
+      }));
+
+    it('is lost when it says nothing any more, though all connections are in use', () =>
+      throughNetwork(async (network) => {
+        const disperse = gather();
+        await sleep(2 * STATEMENT_TIMEOUT);
+        expect(linesOfWatch()).toEqual([]);
+        network.swallow(true);
+        await until(() => linesOfWatch().length > 0);
         network.swallow(false);
-        await until(async () => outcome(await ask(served, key)) === '200');
-        noFaultsOfOurs();
-        await close();
-      } finally {
-        network.stop();
-        served = direct;
-        db = directDb;
-      }
-    });
+        await disperse();
+        await until(() => linesOfWatch().length > 1);
+        expect(linesOfWatch()).toEqual([
+          'the store is lost: requests are refused until it is back',
+          'the store is back',
+        ]);
+      }));
   });
 }
 
@@ -351,48 +417,3 @@ describe('an embedded store that has too much to do', () => {
     await close();
   });
 });
-
-interface Network {
-  /** Of the socket, as a host for the driver. */
-  readonly folder: string;
-  readonly swallow: (all: boolean) => void;
-  readonly stop: () => void;
-}
-
-/** Passes bytes between its own socket and the server's, or keeps them to itself: a connection that is half open. */
-async function startNetwork(behind: string): Promise<Network> {
-  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-net-'));
-  const file = '.s.PGSQL.5432';
-  let swallowing = false;
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((near) => {
-    const far = connect(join(behind, file));
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on('data', (chunk) => {
-        if (!swallowing) to.write(chunk);
-      });
-      from.on('error', () => undefined);
-      from.on('close', () => {
-        to.destroy();
-      });
-    }
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(join(folder, file), resolve);
-  });
-  return {
-    folder,
-    swallow: (all) => {
-      swallowing = all;
-    },
-    stop: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}

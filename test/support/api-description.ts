@@ -55,6 +55,7 @@ export function declaredAdminRoutes(): readonly Route[] {
     ages: NO_AGE_LIMITS,
     peers: { list: unasked },
     readiness: unasked,
+    storeFault: unasked,
     readSeries: unasked,
     audit: null,
     auditFolder: null,

@@ -18,7 +18,7 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","checks","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement":{"generation","expires","signers"},"ageSeconds","stale","undecided","store":{"kind","ok","replicas"},"audit":{"ok","lagSeconds","error"?},',
+    ' "statement":{"generation","expires","signers"},"ageSeconds","stale","undecided","store":{"kind","ok","fault","replicas"},"audit":{"ok","lagSeconds","error"?},',
     ' "certificate","tls":{"expires"},"authzen","lastError","shadow","workers","peers"};',
     'while it waits for its store, {"version","startedAt","ready","checks","waiting","store"}, with the reason as "waiting"',
   ],
@@ -128,16 +128,19 @@ const ROWS: readonly (readonly [name: string, text: (body: AnswerMembers) => str
   ],
   ['shadow', (body) => shadowText(membersOf(body.get('shadow')))],
   ['last error', (body) => errorText(body.get('lastError'))],
-  [
-    'store',
-    (body) => `${textsOf(body.get('store'), ['kind'])}, ${isOk(body.get('store')) ? 'reachable' : 'not reachable'}`,
-  ],
+  ['store', (body) => storeText(membersOf(body.get('store')))],
   ['audit log', (body) => auditText(membersOf(body.get('audit')))],
   ['certificate', (body) => certificateText(membersOf(body.get('certificate')))],
   ['replicas', (body) => replicasText(membersOf(body.get('store')).get('replicas'))],
   ['workers', (body) => workersText(membersOf(body.get('workers')))],
   ['peers', peersText],
 ];
+
+function storeText(store: AnswerMembers): string {
+  const fault = store.get('fault') ?? null;
+  const how = store.get('ok') === true ? 'reachable' : 'not reachable';
+  return `${textOf(store.get('kind'))}, ${fault === null ? how : `cannot be used: ${textOf(fault)}`}`;
+}
 
 function workersText(workers: AnswerMembers): string {
   return workers.size === 0 ? 'none' : `${textOf(workers.get('serving'))} of ${textOf(workers.get('size'))} answer`;
@@ -169,8 +172,4 @@ function peersText(body: AnswerMembers): string {
   });
   const seen = `${String(peers.length)} seen`;
   return named.length === 0 ? `${seen}, with the same snapshot` : `${seen}; with another snapshot: ${named.join(', ')}`;
-}
-
-function isOk(value: unknown): boolean {
-  return membersOf(value).get('ok') === true;
 }

@@ -25,6 +25,8 @@ export interface StatusOptions {
   /** Null if the gateway does not look for others. */
   readonly peers: Pick<Peers, 'list'> | null;
   readonly readiness: () => Promise<Readiness>;
+  /** Why the store cannot be used; null if it can be. */
+  readonly storeFault: () => string | null;
   /** Null if nothing is recorded. */
   readonly audit: Pick<Recorder, 'lags'> | null;
   /** Null without TLS. */
@@ -36,7 +38,7 @@ export interface StatusOptions {
 }
 
 export function makeStatusRoute(options: StatusOptions): StatusRoute {
-  const { startedAt, db, policies, ages, shadow, peers, readiness } = options;
+  const { startedAt, db, policies, ages, shadow, peers, readiness, storeFault } = options;
   const { audit, certificates, workers, authzen } = options;
   const version = programVersion();
   return {
@@ -60,7 +62,12 @@ export function makeStatusRoute(options: StatusOptions): StatusRoute {
         ageSeconds: Math.floor(ageOf(state, at) / 1000),
         stale: stalenessOf(state, ages, at),
         undecided: undecidedBecause(state, ages, at),
-        store: { kind: db.kind, ok: checks.store === 'ok', replicas: db.replicas().map(replicaFacts) },
+        store: {
+          kind: db.kind,
+          ok: checks.store === 'ok',
+          fault: storeFault(),
+          replicas: db.replicas().map(replicaFacts),
+        },
         audit: audit === null ? null : auditFacts(audit.lags(), checks),
         certificate: certificates === null ? null : certificateFacts(certificates),
         tls: certificates === null ? null : { expires: formatInstant(certificates.expires()) },

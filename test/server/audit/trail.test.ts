@@ -1,6 +1,6 @@
 // The trail of one process on a store: the outbox is carried to the log exactly once, whatever ends in between; and
 // what happens while the log cannot be written.
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -175,6 +175,28 @@ describeOnStores('the trail', (store) => {
     await closeAll();
     await next?.release();
     expect([ids(one), ids(other)]).toEqual([['event1'], ['event2']]);
+  });
+
+  it('says that its folder was moved, which is no other process, and goes on once it is back', async () => {
+    const folder = join(await makeFolder(), 'audit');
+    const lines: LogLine[] = [];
+    const trail = await openIn(folder, { log: keptLog(lines) });
+    renameSync(folder, `${folder}.moved`);
+    trail.record({ ...PARTS, ...AT });
+    await put(1);
+    trail.wake();
+    await until(() => lines.filter(({ level }) => level === 'error').length === 2);
+    for (const { error } of lines) expect(String(error)).toMatch(/the audit folder was moved or removed/);
+    renameSync(`${folder}.moved`, folder);
+    await untilEmpty();
+    const back = lines.filter(({ level }) => level !== 'error');
+    const again = { level: 'info', seconds: expect.any(Number) };
+    expect(back).toMatchObject([
+      { ...again, message: 'the audit log can be written again' },
+      { ...again, message: 'events of commands reach the audit log again' },
+    ]);
+    await closeAll();
+    expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 2 });
   });
 
   it('leaves to another log what that one has claimed, and says so for as long as it is not taken', async () => {

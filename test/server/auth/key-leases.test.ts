@@ -85,6 +85,32 @@ test('what was asked before a revocation was announced is not believed after it'
   await leases.close();
 });
 
+test('while the store cannot be asked, a key is recalled for a day, unless its own revocation was announced', async () => {
+  const { clock, leases } = leasesAt();
+  leases.keep(KEY, leases.moment());
+  clock.tick += KEY_LIMITS.recalled - 1;
+  expect([leases.find('k', SECRET), leases.recall('k', SECRET), leases.recall('l', SECRET)]).toEqual([null, KEY, null]);
+  expect(leases.recall('k', new Uint8Array(32).fill(8))).toBeNull();
+  clock.tick += 1;
+  expect(leases.recall('k', SECRET)).toBeNull();
+
+  let announce: (id: string | null) => void = () => undefined;
+  const listen: Database['listen'] = (_, handler) => {
+    announce = handler;
+    return Promise.resolve({ failure: null, close: () => Promise.resolve() });
+  };
+  const told = makeKeyLeases({ db: { listen }, log: silent });
+  told.keep(KEY, told.moment());
+  const asked = told.moment();
+  for (const other of [null, 'l']) announce(other);
+  expect(told.recall('k', SECRET)).toBe(KEY);
+  announce('k');
+  // The answer to a question from before comes late.
+  told.keep(KEY, asked);
+  expect(told.recall('k', SECRET)).toBeNull();
+  await told.close();
+});
+
 it('is told of revocations on the channel where they are announced, from the first key on, until it is closed', async () => {
   const heard: string[] = [];
   const listen: Database['listen'] = (channel) => {

@@ -7,6 +7,7 @@ import { createKey, revokeKey } from '../../../server/auth/api-keys.js';
 import { makeFingerprinter } from '../../../server/auth/fingerprint.js';
 import { makeKeyAuthenticators } from '../../../server/auth/key-authenticator.js';
 import type { Database } from '../../../server/db/database.js';
+import { StoreError } from '../../../server/db/failures.js';
 import { KEY_LIMITS } from '../../../server/limits/credentials.js';
 import { ApiProblem } from '../../../server/problem.js';
 import { describeOnStores } from '../../support/stores.js';
@@ -30,11 +31,12 @@ describeOnStores('a key that is remembered', (store) => {
       return store.db.vital(statement, ...rest);
     };
     const db = { ...store.db, vital, ...changed };
-    const { actors } = makeKeyAuthenticators({ db, fingerprint: makeFingerprinter(Buffer.alloc(32, 1)), log: silent });
+    const doors = makeKeyAuthenticators({ db, fingerprint: makeFingerprinter(Buffer.alloc(32, 1)), log: silent });
+    const { actors } = doors;
     // One that listens for ever has nothing to close.
     if (changed.listen === undefined) opened.push(actors);
-    const enter = async (text: string): Promise<string> => {
-      const credential = actors.credentialOf({ bearer: text, certificate: null, address: '192.0.2.1' });
+    const enter = async (text: string, door: keyof typeof doors = 'actors'): Promise<string> => {
+      const credential = doors[door].credentialOf({ bearer: text, certificate: null, address: '192.0.2.1' });
       try {
         return (await credential?.authenticate(NOW))?.id ?? 'nobody';
       } catch (error) {
@@ -44,8 +46,8 @@ describeOnStores('a key that is remembered', (store) => {
     return { asked, enter };
   }
 
-  const made = async () => {
-    const { text, key } = await createKey(store.db, FIELDS, NOW);
+  const made = async (more: object = {}) => {
+    const { text, key } = await createKey(store.db, { ...FIELDS, ...more }, NOW);
     return { text, id: key.id };
   };
 
@@ -141,5 +143,30 @@ describeOnStores('a key that is remembered', (store) => {
     // As a revocation waits: a timer may fire a millisecond early.
     await sleep(KEY_LIMITS.lease + KEY_LIMITS.leaseMargin);
     expect(await enter(text)).not.toBe('ada');
+  });
+
+  it('is recalled after its lease for monitoring alone, with its own secret and for as long as it is valid', async () => {
+    const [monitor, admin] = [await made({ monitor: true }), await made({ admin: true })];
+    const brief = await made({ monitor: true, expires: instantOf(NOW + 1) });
+    let failure: Error | null = null;
+    const vital: Database['vital'] = (...parameters) =>
+      failure === null ? store.db.vital(...parameters) : Promise.reject(failure);
+    const { enter } = gateway({ listen: deaf, vital });
+    const all = (): Promise<readonly string[]> =>
+      Promise.all([monitor, admin, brief].map(({ text }) => enter(text, 'watchers')));
+    expect(await all()).toEqual(['ada', 'ada', 'ada']);
+    failure = new StoreError('store.unreachable', 'away');
+    await sleep(KEY_LIMITS.lease + KEY_LIMITS.leaseMargin);
+    expect(await all()).toEqual(['ada', expect.stringContaining('away'), 'ada']);
+    expect(await enter(`bwk_${monitor.id}_${admin.text.slice(-43)}`, 'watchers')).toMatch(/away/);
+    expect(await enter(monitor.text)).toMatch(/away/);
+    // What is no failure of the store is none here.
+    failure = new TypeError('broken');
+    expect(await enter(monitor.text, 'watchers')).toMatch(/broken/);
+    failure = null;
+    await revokeKey(store.db, { id: monitor.id, now: NOW });
+    expect(await enter(monitor.text, 'watchers')).toBe('revoked');
+    failure = new StoreError('store.unreachable', 'away');
+    expect(await enter(monitor.text, 'watchers')).toMatch(/away/);
   });
 });

@@ -14,7 +14,9 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   let first = good;
   const replicas = (): readonly ReplicaState[] => [first, { ...good, address: 'two:5432' }];
   const ping = (): Promise<void> => (failure === null ? Promise.resolve() : Promise.reject(failure));
-  const watch = watchStore({ db: { kind, ping, replicas }, log, interval: 3_600_000 });
+  let missing: readonly unknown[] = [];
+  const vital = <Row>(): Promise<readonly Row[]> => Promise.resolve(missing as readonly Row[]);
+  const watch = watchStore({ db: { kind, ping, replicas, vital }, log, interval: 3_600_000 });
   const look = async (): Promise<readonly string[]> => {
     lines.length = 0;
     await watch.pollNow();
@@ -32,6 +34,28 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   expect(await look()).toHaveLength(kind === 'external' ? 1 : 0);
   failure = null;
   await look();
+
+  // A server that refuses connections while it becomes a standby, and is promoted later.
+  expect(watch.fault()).toBeNull();
+  failure = new StoreError('store.read_only', 'the server is a standby');
+  const noWrites = 'error the store takes no writes: they are refused until it does code,reason';
+  expect(await look()).toEqual([noWrites]);
+  expect([await look(), watch.fault()]).toEqual([[], 'the server is a standby']);
+  failure = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  expect(await look()).toEqual(['error the store is lost: requests are refused until it is back code,cause,reason']);
+  failure = new StoreError('store.read_only', 'the server is a standby');
+  expect(await look()).toEqual([noWrites]);
+  failure = null;
+  expect([await look(), watch.fault()]).toEqual([['info the store takes writes again seconds'], null]);
+
+  if (kind === 'external') {
+    missing = [{ place: '1' }];
+    const lacks = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
+    expect(await look()).toEqual([`error ${lacks} missing`]);
+    expect([await look(), watch.fault()]).toEqual([[], 'the database user lacks rights: SELECT on activations']);
+    missing = [];
+    expect(await look()).toEqual(['info the database user has all rights that requests need again ']);
+  }
 
   first = { ...good, isUsed: false, age: null, fault: 'away' };
   expect(await look()).toEqual(['warn the replica cannot be reached: others answer its queries replica,fault']);

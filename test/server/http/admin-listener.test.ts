@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { instantOf } from '../../../engine/index.js';
 import { listen, makeServices } from '../../../server/compose.js';
+import type { Database } from '../../../server/db/database.js';
+import { StoreError } from '../../../server/db/failures.js';
 import { noPage } from '../../../server/http/host-guard.js';
 import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
 import { call, callAdmin, openGateway, raw, type Reply, type TestGateway } from '../../support/gateway.js';
+import { until } from '../../support/until.js';
 
 let open: TestGateway;
 let port: number;
@@ -289,6 +292,25 @@ describe('a listener that other machines reach', () => {
     expect(outcome(await callAdmin(to, { path: '/readyz', headers: { host: 'gateway.example.org' } }))).toBe('200');
     const page = { origin: 'https://gateway.example.org' };
     expect(outcome(await callAdmin(to, { key: admin, headers: page }))).toBe('421 request.host');
+    await gateway.dispose();
+  });
+
+  it('shows monitoring what is wrong while the store is away, and admins nothing', async () => {
+    let isAway = false;
+    const unlessAway = <Answer>(ask: () => Promise<Answer>): Promise<Answer> =>
+      isAway ? Promise.reject(new StoreError('store.unreachable', 'away')) : ask();
+    const vital: Database['vital'] = (...parameters) => unlessAway(() => open.db.vital(...parameters));
+    const ping = (): Promise<void> => unlessAway(() => open.db.ping());
+    const bound = await bindTcp({ host: '0.0.0.0', port: 0 });
+    const gateway = await openGateway({ db: { ...open.db, vital, ping }, tcpForAdmins: bound });
+    const to = bound.at.port;
+    const { text: monitor } = await gateway.key({ identities: [], monitor: true });
+    for (const key of [monitor, admin]) expect(outcome(await callAdmin(to, { path: '/metrics', key }))).toBe('200');
+    isAway = true;
+    await until(async () => outcome(await callAdmin(to, { path: '/metrics', key: admin })) === '503 db.unavailable');
+    const ready = /^bailiwick_ready\{check="store"\} 0$/m;
+    await until(async () => ready.test((await callAdmin(to, { path: '/metrics', key: monitor })).text));
+    expect((await callAdmin(to, { key: monitor })).json).toMatchObject({ ready: false, store: { ok: false } });
     await gateway.dispose();
   });
 });

@@ -58,11 +58,16 @@ it('says what the system refused, also with a code that is as long as those of t
   expect(describeError(Object.assign(new Error(message), { code: 'EROFS' }))).toMatchObject({ type: 'Error', message });
 });
 
-it('says what a right is missing for: such a message names tables and roles, and no value', () => {
-  const message = 'permission denied for table gateways';
-  const error = Object.assign(new Error(message), { code: '42501', severity: 'ERROR' });
-  expect(describeError(error)).toMatchObject({ type: 'DatabaseError', code: '42501', message });
-});
+it.each([
+  ['42501', 'permission denied for table gateways'],
+  ['25006', 'cannot execute INSERT in a read-only transaction'],
+])(
+  'says what a right is missing for, and what a standby refuses: such a message has no value (%s)',
+  (code, message) => {
+    const error = Object.assign(new Error(message), { code, severity: 'ERROR' });
+    expect(describeError(error)).toMatchObject({ type: 'DatabaseError', code, message });
+  },
+);
 
 const KEY = `bwk_0123456789abcdef_${'Ab-_'.repeat(10)}xyz`;
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln_nature-1';
