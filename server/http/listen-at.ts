@@ -168,7 +168,7 @@ function isDead(path: string): Promise<boolean> {
       resolve(false);
     });
     socket.once('error', (error) => {
-      resolve(['ECONNREFUSED', 'ENOENT'].includes(systemCodeOf(error) ?? ''));
+      resolve(['ECONNREFUSED', 'ENOENT'].includes(systemCodeOf(error)));
     });
   });
 }

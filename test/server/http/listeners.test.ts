@@ -199,7 +199,7 @@ describe('a Unix socket', () => {
       waiting.push(socket);
       fault = await once(socket, 'connect').then(
         () => '',
-        (error: unknown) => systemCodeOf(error) ?? '',
+        (error: unknown) => systemCodeOf(error),
       );
       if (fault !== '') expect(fault).toBe('EAGAIN');
     }
