@@ -288,7 +288,7 @@ const KINDS = kindsOf({
   'db.unavailable': {
     status: 503,
     title: 'The store cannot be reached',
-    help: 'Try again in a moment. If that does not help, tell the operator of the gateway.',
+    help: 'Try again in a moment. If that does not help, tell the operator of the gateway. If `outcome` is `unknown`, a write may have been done: repeat it with the same `Idempotency-Key` or `If-Match`. Otherwise no record was written.',
   },
   shutting_down: {
     status: 503,
@@ -298,7 +298,7 @@ const KINDS = kindsOf({
   'db.timeout': {
     status: 504,
     title: 'The store did not answer in time',
-    help: 'Ask for less: a smaller page, a narrower namespace, fewer conditions. Or try again later.',
+    help: 'Ask for less: a smaller page, a narrower namespace, fewer conditions. Or try again later. If `outcome` is `unknown`, a write may have been done: repeat it with the same `Idempotency-Key` or `If-Match`. Otherwise no record was written.',
   },
 });
 
@@ -357,6 +357,8 @@ export interface ProblemDetail {
   readonly because?: AccessStep;
   /** For a batch: the index of the command that failed. */
   readonly command?: number;
+  /** Set if nobody knows whether a write was done. */
+  readonly outcome?: 'unknown';
   /** The policy that refused, if it is not the pinned one. */
   readonly snapshot?: string;
   readonly errors?: readonly InputFault[];

@@ -164,5 +164,11 @@ export const PROBLEM_SCHEMA = schema({
       },
     },
     retryAfter: { description: 'Seconds, as in `Retry-After`.', type: 'integer', minimum: 1 },
+    outcome: {
+      description:
+        'Writes: nobody knows whether this was done. Repeated with the same `Idempotency-Key` or `If-Match`, it is not done twice.',
+      type: 'string',
+      enum: ['unknown'],
+    },
   }),
 });

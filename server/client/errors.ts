@@ -25,8 +25,10 @@ export class ProblemError extends Error {
   readonly errors: NonNullable<Problem['errors']>;
   /** Seconds. */
   readonly retryAfter: number | null;
+  /** `unknown` if nobody knows whether a write was done. */
+  readonly outcome: NonNullable<Problem['outcome']> | null;
 
-  constructor({ status, code, title, requestId, step, cause, command, errors, retryAfter }: Problem) {
+  constructor({ status, code, title, requestId, step, cause, command, errors, retryAfter, outcome }: Problem) {
     const where = (errors ?? []).map(({ pointer, message }) => ` ${pointer} ${message}`).join(';');
     const details = [step, cause, command === undefined ? undefined : `command ${String(command)}`]
       .filter((detail) => detail !== undefined)
@@ -41,6 +43,7 @@ export class ProblemError extends Error {
     this.command = command ?? null;
     this.errors = errors ?? [];
     this.retryAfter = retryAfter ?? null;
+    this.outcome = outcome ?? null;
   }
 }
 

@@ -33,15 +33,19 @@ export interface Retries {
   readonly longest: number;
 }
 
-/**
- * Statuses that mean nothing was done: the request came too early, or the gateway is full, closing or without its
- * store.
- */
+/** The request came too early, or the gateway is full, closing or without its store. */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
-/** Also if the gateway still does what was lost on the way: its answer is there in a moment. */
+/**
+ * Also if the gateway still does what was lost on the way, or does not know whether it was done: a repetition gets the
+ * answer.
+ */
 function isForNow(status: number, text: string): boolean {
-  return NOT_NOW.has(status) || (status === 409 && problemIn(text)?.code === 'idempotency.in_progress');
+  return (
+    NOT_NOW.has(status) ||
+    (status === 409 && problemIn(text)?.code === 'idempotency.in_progress') ||
+    (status === 504 && problemIn(text)?.outcome === 'unknown')
+  );
 }
 
 /**

@@ -49,11 +49,18 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
   readonly help: string;
+  /** Whether nobody knows if what was to be written is stored. */
+  readonly isInDoubt: boolean;
 
-  constructor(code: StoreErrorCode, message: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    { isInDoubt = false, ...options }: { readonly cause?: unknown; readonly isInDoubt?: boolean } = {},
+  ) {
     super(message, options);
     this.code = code;
     this.help = ADVICE[code];
+    this.isInDoubt = isInDoubt;
   }
 }
 
@@ -149,6 +156,22 @@ function serverMessage(error: unknown): string {
   const message = reasonOf(error);
   return message.slice(message.lastIndexOf(' - ') + 1).replace(/^- /, '');
 }
+
+/**
+ * What to throw for `reason` if what commits was sent and failed with `error`. The reason itself, if the server says that
+ * it did not do it.
+ */
+export function unlessRefused(error: unknown, reason: unknown): unknown {
+  const state = sqlStateOf(error);
+  if (state !== null && !endsConnection(error) && !LEFT_OPEN.test(state)) return reason;
+  const failure = toStoreError(reason);
+  if (failure === null) return reason;
+  const message = `${failure.message}; nobody knows whether what was to be written is stored`;
+  return new StoreError(failure.code, message, { cause: reason, isInDoubt: true });
+}
+
+/** Lost connections, statement_completion_unknown, and servers that end a connection, which they may do after COMMIT. */
+const LEFT_OPEN = /^(?:08|40003|57P)/;
 
 type CodedMessage = readonly [code: StoreErrorCode, message: string];
 

@@ -71,7 +71,7 @@ export function makeReader(
     const client = await pool.connect();
     try {
       signal?.throwIfAborted();
-      return await readRows(sendStoppable(client, queries, signal), queries.length - 1);
+      return await readRows(sendStoppable(client, queries, { signal }), queries.length - 1);
     } finally {
       client.release(client.isLost || isFull(client));
     }

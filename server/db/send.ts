@@ -3,7 +3,7 @@
 // everywhere. The driver's own queries ask for the columns at each execution, which takes longer than reading a row.
 import pg from 'pg';
 import type { StoreClient } from './connections.js';
-import { sqlStateOf } from './failures.js';
+import { sqlStateOf, unlessRefused } from './failures.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { type Binding, listText } from './sql.js';
 
@@ -37,13 +37,15 @@ export function send(client: StoreClient, queries: readonly Query[]): Promise<re
 
 /**
  * Sends statements that can be stopped. The connection is not used for anything else until they have ended and the
- * server knows. If they were stopped, this rejects with the reason of the signal.
+ * server knows. If they were stopped, this rejects with the reason of the signal. If they commit what they write, the
+ * error says whether that may be stored all the same.
  */
 export async function sendStoppable(
   client: StoreClient,
   queries: readonly Query[],
-  signal: AbortSignal | undefined,
+  { signal, commits = false }: { readonly signal: AbortSignal | undefined; readonly commits?: boolean },
 ): Promise<readonly StatementAnswer[]> {
+  if (commits) client.throwIfLost();
   const stopping: Promise<void>[] = [];
   const stop = (): void => {
     stopping.push(client.cancel());
@@ -52,8 +54,8 @@ export async function sendStoppable(
   try {
     return await send(client, queries);
   } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
+    const reason: unknown = signal?.aborted === true ? signal.reason : error;
+    throw commits ? unlessRefused(error, reason) : reason;
   } finally {
     signal?.removeEventListener('abort', stop);
     if (stopping.length > 0) await Promise.all(stopping);

@@ -41,14 +41,15 @@ export interface Spent {
 
 /**
  * Like `inTransaction`, for work that needs only statements. `work` must wait for everything that it has asked for. If
- * it takes too long, it is rolled back, and this rejects with `store.timeout`.
+ * it takes too long, it is rolled back, and this rejects with `store.timeout`. A failure from COMMIT on, of which nobody
+ * knows whether it came too late, is a `StoreError` that is in doubt.
  */
 export type StoreWriter = <T>(work: (writing: Writing) => Promise<T>, options?: WriteOptions) => Promise<T>;
 
 /**
  * Runs one statement as a transaction. It is made when a connection is free, since it may depend on what is so then; null
  * runs nothing and gives no rows. If it takes too long, it is stopped, and this rejects with `store.timeout`. A store
- * that does one transaction at a time cannot stop it.
+ * that does one transaction at a time cannot stop it. A failure may be in doubt, as with `StoreWriter`.
  */
 export type OneWriter = <Row>(make: () => Fragment | null, options?: WriteOptions) => Promise<readonly Row[]>;
 
@@ -107,7 +108,7 @@ export function makeWriters(
       inTurn<readonly Row[]>(async ({ client, clock, leave }) => {
         const statement = make();
         if (statement === null) return [];
-        const answers = sendStoppable(client, [queryOf(statement, names)], clock.signal);
+        const answers = sendStoppable(client, [queryOf(statement, names)], { signal: clock.signal, commits: true });
         leave();
         return readRows(answers, 0);
       }, options),
@@ -198,7 +199,10 @@ function makeTrips(client: StoreClient, clock: Clock): Trips {
     const queries = load;
     load = [];
     trip = null;
-    const answers = await sendStoppable(client, queries, isLast ? undefined : clock.signal);
+    const answers = await sendStoppable(client, queries, {
+      signal: isLast ? undefined : clock.signal,
+      commits: isLast,
+    });
     clock.start();
     return answers;
   };

@@ -220,7 +220,7 @@ export const PROBLEM_TYPE = 'application/problem+json';
  * The body of a problem (RFC 9457). It holds only the fixed text of the code and what the problem says may be shown.
  */
 export function problemText(problem: ApiProblem, requestId: string): string {
-  const { step, because, errors, retryAfter, command } = problem.detail;
+  const { step, because, errors, retryAfter, command, outcome } = problem.detail;
   const text = JSON.stringify({
     type: `${PROBLEMS_PATH}#${problem.code}`,
     title: problem.title,
@@ -232,6 +232,7 @@ export function problemText(problem: ApiProblem, requestId: string): string {
     errors,
     retryAfter,
     command,
+    outcome,
   });
   return maskCredentials(text);
 }

@@ -58,6 +58,28 @@ export function limitAddress({ limiters }: Pick<Identifying, 'limiters'>, exchan
 }
 
 /**
+ * A request that is refused before anybody knows who sent it counts against its address, too, unless it was counted
+ * already. Beyond the limit, that is the refusal.
+ */
+export function limitRefused(
+  services: Pick<Identifying, 'limiters'>,
+  exchange: Exchange,
+  problem: ApiProblem,
+): ApiProblem {
+  const { actor, quotas } = exchange;
+  const isCounted =
+    UNPROVEN.has(problem.code) || problem.code === 'limit.rate' || quotas.some(({ policy }) => policy === 'address');
+  if (actor !== null || problem.status >= 500 || isCounted) return problem;
+  try {
+    limitAddress(services, exchange);
+    return problem;
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    return error;
+  }
+}
+
+/**
  * Refusals of requests of which nobody knows who sent them. They count against the address. What an issuer cannot judge
  * does not.
  */

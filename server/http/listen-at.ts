@@ -1,7 +1,7 @@
 // Where a gateway listens: a TCP address (in clear text or under TLS) or a Unix socket. Also how each is bound.
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { type BigIntStats, linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { connect, isIP, isIPv6, type ListenOptions, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -93,25 +93,52 @@ export async function listenOnSocket(server: Server, path: string): Promise<Sock
 
 /**
  * Gives a listening socket its name. Of several processes that want the same name, one gets it, and none takes it from a
- * socket that is answered.
+ * socket that somebody listens on.
  */
 async function takeName({ own, ino }: { readonly own: string; readonly ino: number }, path: string): Promise<void> {
-  for (;;) {
-    try {
-      linkSync(own, path);
-      return;
-    } catch (error) {
-      if (systemCodeOf(error) !== 'EEXIST') throw error;
+  for (let hasRemoved = false; ;) {
+    if (isLinked(own, path)) {
+      if (!hasRemoved) return;
+      // Whoever found the same dead socket a moment ago may have this one in its hands now, and another be in its place.
+      await sleep(SYSTEM_LIMITS.socketSettles);
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) return;
+      throw systemError('EADDRINUSE', path);
     }
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found?.isSocket() === false || (await isAnswered(path))) throw systemError('EADDRINUSE', path);
-    if (found === undefined || lstatSync(path, { throwIfNoEntry: false })?.ino !== found.ino) continue;
-    renameSync(own, path);
-    // Whoever found the same dead socket a moment ago may put another one in its place now. The last one stays.
-    await sleep(SYSTEM_LIMITS.socketSettles);
-    if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) return;
-    throw systemError('EADDRINUSE', path);
+    const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    if (found === undefined) continue;
+    if (!found.isSocket() || !(await isDead(path))) throw systemError('EADDRINUSE', path);
+    removeDead(path, found);
+    hasRemoved = true;
   }
+}
+
+/** False if the name is taken. */
+function isLinked(own: string, path: string): boolean {
+  try {
+    linkSync(own, path);
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/**
+ * Removes the socket that was found dead. This process may have been paused since then: what is in its place by now is
+ * put back.
+ */
+function removeDead(path: string, found: BigIntStats): void {
+  const aside = spareNameOf(path);
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  const { ino, mtimeNs } = lstatSync(aside, { bigint: true });
+  // The system gives the number of a removed file to a new one.
+  if (ino !== found.ino || mtimeNs !== found.mtimeNs) isLinked(aside, path);
+  rmSync(aside, { force: true });
 }
 
 /** A name that nobody else uses, in the same folder and no longer if that can be. */
@@ -132,15 +159,16 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
   });
 }
 
-function isAnswered(path: string): Promise<boolean> {
+/** Whether nobody listens there. Whoever is too busy to answer, or may not be asked, does. */
+function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {
       socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => {
       resolve(false);
+    });
+    socket.once('error', (error) => {
+      resolve(['ECONNREFUSED', 'ENOENT'].includes(systemCodeOf(error)));
     });
   });
 }

@@ -22,6 +22,7 @@ import {
   unlessKnown,
 } from './exchange.js';
 import { type Incoming, type Outgoing, type Pour, RequestAborted } from './message.js';
+import { limitRefused } from './identify.js';
 import { readHeaders } from './request-head.js';
 import type { Route } from './route.js';
 import { allowedOf, answerOf, type Passage, type RoutesOfPath, STEPS, takeSteps } from './steps.js';
@@ -142,7 +143,7 @@ function withCors({ cors, services }: Door, { headers }: Exchange, reply: Reply)
 /** Makes a refusal even if nobody reads it, so that every request ends in the same way. */
 function fail(door: Door, exchange: Exchange, error: unknown): Reply {
   const { observer, audit } = door.services;
-  const problem = toProblem(error);
+  const problem = limitRefused(door.services, exchange, toProblem(error));
   const isAborted = error instanceof RequestAborted;
   const isGone = isAborted || exchange.incoming.gone.aborted;
   // A fault of ours is reported whether or not somebody waits for the answer.

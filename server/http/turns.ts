@@ -52,7 +52,8 @@ export function finish(door: Door, exchange: Exchange, { status, headers, text, 
   exchange.leave?.();
   // A stranger who was refused has to connect again, so that refusals do not keep connections.
   const isStranger = shares === null || isAnonymous;
-  const isLast = isStranger && !peer.isKnown && (status === 401 || status === 429);
+  const isRefused = status >= 400 && status < 500 && (!isAnonymous || status === 401 || status === 429);
+  const isLast = isStranger && !peer.isKnown && isRefused;
   return { status, headers, text, bytes, isLast, taken, ...(pour === undefined ? {} : { pour: counted(pour, hold) }) };
 }
 

@@ -1,18 +1,26 @@
 // Credentials where they do not belong: in a path, a header that is logged, the name of a property. Whatever is written
 // for others to read goes through this, so that it never matters where a client put its key.
 
-/** These characters, each as it is or percent-encoded, once or several times. */
-function spelt(text: string): string {
-  const ways = Array.from(text, (one) => `(?:[${one}]|%(?:25)*${one.charCodeAt(0).toString(16)})`);
-  return ways.join('');
+/** One of these characters, as it is or percent-encoded, once or several times. */
+function oneOf(characters: string): string {
+  const codes = Array.from(characters, (one) => one.charCodeAt(0).toString(16));
+  const coded = codes.join('|').replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  return `(?:[${characters}]|%(?:25)*(?:${coded}))`;
 }
 
-const [KEY_BEGINS, TOKEN_BEGINS] = [spelt('bwk_'), spelt('eyJ')];
+/** These characters, each in that way. */
+function spelt(text: string): string {
+  return Array.from(text, oneOf).join('');
+}
+
+const KEY_BEGINS = spelt('bwk_');
+/** In Base64 a brace with a quote behind it; or with white space, more of it or a quote, and more of it or a letter. */
+const TOKEN_BEGINS = `${oneOf('e')}(?:${oneOf('y')}${oneOf('IJKL')}|(?:${spelt('yA')}|${oneOf('w')}${oneOf('ko0')})${oneOf('giJKN')}${oneOf('CIQRSTUVWXYZabcde')})`;
 const BEGINNING = new RegExp(`${KEY_BEGINS}|${TOKEN_BEGINS}`, 'i');
 /** Characters that a credential may have, as many as the shortest has. */
 const RUN = /[\w%.~-]{11,}/g;
 const KEY = new RegExp(`${KEY_BEGINS}[\\w%.~-]{8}`, 'i');
-const TOKEN = new RegExp(TOKEN_BEGINS, 'gi');
+const TOKEN = new RegExp(TOKEN_BEGINS, 'g');
 /** Between the parts of a signed token (JWT). */
 const DOT = new RegExp(spelt('.'), 'gi');
 /** Characters that the first part of a token has at least, behind its beginning. */

@@ -6,7 +6,7 @@ import type { ReadOptions } from '../db/prepared.js';
 import { join, literal, sql, type Fragment } from '../db/sql.js';
 import { QUERY_LIMITS } from '../limits/queries.js';
 import { ApiProblem } from '../problem.js';
-import { typed } from './compile-condition.js';
+import { orTooLate, typed } from './compile-condition.js';
 import { type Field, instantText, propertyValue } from './fields.js';
 import { inTime } from './in-time.js';
 import type { AggregatePlan, AggregateValue } from './plan.js';
@@ -16,6 +16,11 @@ import { visibleMatches } from './visible-counts.js';
 export interface AggregateRequest {
   readonly predicate: RowPredicate;
   readonly plan: AggregatePlan;
+}
+
+interface AggregateParts extends AggregateRequest {
+  /** Milliseconds after which the statement ends itself; null if the store ends it. */
+  readonly longest: number | null;
 }
 
 export interface Groups {
@@ -33,7 +38,7 @@ export async function aggregateRecords(
 ): Promise<Groups> {
   const { longestQuery } = db;
   const where = longestQuery === null ? plan.where : inTime(plan.where, longestQuery);
-  const statement = aggregateStatement({ predicate, plan: { ...plan, where } });
+  const statement = aggregateStatement({ predicate, plan: { ...plan, where }, longest: longestQuery });
   const [row] = await db.readReplica<{
     readonly count: string;
     readonly json: string | null;
@@ -57,22 +62,29 @@ function tooMuch(pointer: string, message: string): ApiProblem {
 
 /**
  * One row: the number of groups, at most one more than the limit, and their JSON in the order of their keys; null if
- * there are too many or if they are too large. Exported for its tests.
+ * there are too many or if they are too large. What is too large is added up as it is made, and not kept. Since the groups
+ * are made when all records have been read, each of them looks at the clock, too.
  */
-export function aggregateStatement({ predicate, plan }: AggregateRequest): Fragment {
+function aggregateStatement({ predicate, plan, longest }: AggregateParts): Fragment {
   const { groupBy, values } = plan;
   const key = groupBy === null ? sql`` : sql`${keyJson(groupBy)} AS key, `;
   const rows = visibleMatches({ predicate, ...plan }, plan.where, sql`${key}${inputs(values)}`);
   const results = sql`concat_ws(',', ${join(values.map(result), ', ')})`;
-  const shown = groupBy === null ? sql`'{'` : sql`'{"key":' || a.key || ','`;
-  const group = sql`${shown} || '"values":[' || ${results} || ']}'`;
+  const inTime = longest === null ? sql`TRUE` : orTooLate(longest, sql`TRUE`);
+  const shown = groupBy === null ? sql`'{'` : sql`'{"key":' || g.key || ','`;
+  const group = sql`${shown} || '"values":[' || g.results || ']}'`;
   const grouping = groupBy === null ? sql`` : sql` GROUP BY a.key LIMIT ${literal(QUERY_LIMITS.groups + 1)}`;
   // FILTER keeps rows out of an aggregate. A CASE around it would not: all would be joined first, gigabytes of them.
-  return sql`SELECT count(*) AS count, string_agg(g.json, ',' ORDER BY ${KEY_ORDER})
-        FILTER (WHERE g.groups <= ${literal(QUERY_LIMITS.groups)} AND g.bytes <= ${literal(QUERY_LIMITS.pageBytes)}) AS json,
+  return sql`SELECT count(*) AS count, CASE WHEN count(*) <= ${literal(QUERY_LIMITS.groups)} AND max(g.bytes) <= ${literal(QUERY_LIMITS.pageBytes)}
+        THEN string_agg(${group}, ',' ORDER BY ${KEY_ORDER}) FILTER (WHERE g.bytes <= ${literal(QUERY_LIMITS.pageBytes)} AND ${inTime}) END AS json,
       string_agg(CASE WHEN g.records = 1 THEN g.id END, ',') AS alone
-    FROM (SELECT g.*, count(*) OVER () AS groups, sum(octet_length(g.json)) OVER () AS bytes FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, ${group} AS json, count(*) AS records, min(a.id::text COLLATE "C") AS id FROM (${rows}) AS a${grouping}) AS g) AS g`;
+    FROM (SELECT g.*, sum(octet_length(g.key) + octet_length(g.results) + ${literal(AROUND)}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
+      FROM (SELECT ${groupBy === null ? sql`'null'` : sql`a.key`} AS key, CASE WHEN ${inTime} THEN ${results} END AS results, count(*) AS records,
+          min(a.id::text COLLATE "C") AS id FROM (${rows}) AS a${grouping}) AS g) AS g`;
 }
+
+/** Bytes of a group beside its key and its results. */
+const AROUND = '{"key":,"values":[]},'.length;
 
 /**
  * Keys are JSON texts that this file makes, so that reading them cannot fail: numbers, then strings, then booleans, and

@@ -32,6 +32,11 @@ const refused = (
     { ...LIMITED, status, code },
     { status, headers: { ...headers, 'content-type': 'application/problem+json' } },
   );
+const unsure = (status: 503 | 504): Response =>
+  Response.json(
+    { ...LIMITED, status, code: status === 503 ? 'db.unavailable' : 'db.timeout', outcome: 'unknown' },
+    { status, headers: { 'content-type': 'application/problem+json' } },
+  );
 const lost = (): Error => new TypeError('fetch failed');
 
 /** Answers with one step after another, the last again and again. */
@@ -69,6 +74,7 @@ describe('a request', () => {
     ['was refused for now', [() => refused(429), () => refused(503), ok], 3],
     ['was lost', [lost, lost, ok], 3],
     ['is still being done', [lost, () => refused(409, {}, 'idempotency.in_progress'), ok], 3],
+    ['may have been done', [() => unsure(503), () => unsure(504), ok], 3],
     ['is to be sent after a while', [() => refused(503, { 'retry-after': '0' }), ok], 2],
   ])('that %s is sent again', async (_, steps, times) => {
     const { client, sent } = clientOn(steps);
@@ -131,6 +137,16 @@ describe('a request', () => {
     const client = connect({ url: 'https://records.example.org', fetch: hanging, timeout: 300 });
     expect(await whileCollecting(() => failure(client.whoami({ signal })))).toMatchObject({ name: 'TimeoutError' });
   });
+
+  test.each([503, 504] as const)(
+    'that changes a record and may have been done is not sent again (%d)',
+    async (status) => {
+      const { client, sent } = clientOn([() => unsure(status), ok]);
+      const error = await failure(client.archive('resource', { id: 'x', revision: 1 }));
+      expect(error).toMatchObject({ name: 'ProblemError', status, outcome: 'unknown' });
+      expect(sent).toHaveLength(1);
+    },
+  );
 
   it('that may have been done is not sent again, and one with a key is, with the same key', async () => {
     const transport = mock.fn((_sent: Sent) => Promise.reject(new TypeError('fetch failed')));

@@ -1,9 +1,9 @@
-// A create in one statement whose end the gateway does not see, or does not wait for: it was done whole or not at all, and
-// repeating it with its key says which.
+// A write whose end the gateway does not see, or does not wait for: it was done whole or not at all. The answer says if
+// nobody knows which, and repeating the write with its key or its `If-Match` says it.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { openDatabase } from '../../../server/db/database.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
 import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { until } from '../../support/until.js';
@@ -43,29 +43,88 @@ describeOnStores('an interrupted create', (store) => {
   // The embedded store is in this process, and runs one statement at a time to its end.
   if (store.name === 'embedded') return;
 
-  it('was done, if the connection was lost with its answer: its key has the answer', async () => {
+  /** Nobody waits longer for a statement than this, or for its answer than a second more. */
+  const HASTY = 300;
+  const ONE = { namespace: '/', name: 'one of a batch' };
+
+  async function openBehind(front: LosingFront, statementTimeout?: number): Promise<CommandDoors & { db: Database }> {
+    const time = statementTimeout === undefined ? {} : { statementTimeout };
+    const db = await openDatabase({ ...store.config, kind: 'external', url: front.url, ...time });
+    return { ...(await openCommandDoors({ db, actors: ACTORS })), db };
+  }
+
+  it.each<[string, Loss, '503 db.unavailable' | '504 db.timeout']>([
+    ['the connection was lost', 'ends', '503 db.unavailable'],
+    ['the network went silent', 'silent', '504 db.timeout'],
+  ])('may have been done, if %s with its answer: its key has the answer', async (name, loss, code) => {
     const front = await losingFront(urlOf(store.config));
-    const db = await openDatabase({ ...store.config, kind: 'external', url: front.url });
-    const doors = await openCommandDoors({ db, actors: ACTORS });
-    front.loseAnswerTo('answer lost');
-    expect(codeOf(await create(doors, 'answer lost'))).toBe('503 db.unavailable');
-    const again = await create(doors, 'answer lost');
+    const doors = await openBehind(front, HASTY);
+    front.loseAnswerTo(name, loss);
+    expect(told(await create(doors, name))).toEqual([code, 'unknown']);
+    const again = await create(doors, name);
     expect([again.status, again.header('idempotency-replayed')]).toEqual([201, 'true']);
-    expect(await made('answer lost')).toEqual({ records: 1, events: 1 });
+    expect(await made(name)).toEqual({ records: 1, events: 1 });
     await doors.close();
-    await db.close();
+    await doors.db.close();
+    front.close();
+  });
+
+  it.each<[Loss, '503 db.unavailable' | '504 db.timeout']>([
+    ['ends', '503 db.unavailable'],
+    ['silent', '504 db.timeout'],
+  ])('may have been done as a batch, too (the connection %s)', async (loss, code) => {
+    const front = await losingFront(urlOf(store.config));
+    const doors = await openBehind(front, HASTY);
+    const commands = [ONE, ONE].map((body) => ({ method: 'POST', path: '/api/v1/resources', body }));
+    const batch = (): Promise<Answered> =>
+      doors.send('ada', 'POST /api/v1/batch', { body: { commands }, key: `batch-${loss}` });
+    front.loseAnswerTo(COMMIT, loss);
+    expect(told(await batch())).toEqual([code, 'unknown']);
+    const again = await batch();
+    expect([again.status, again.header('idempotency-replayed')]).toEqual([200, 'true']);
+    await doors.close();
+    await doors.db.close();
+    front.close();
+  });
+
+  it('may have been done as a change, too: the same change with its revision says so', async () => {
+    const front = await losingFront(urlOf(store.config));
+    const doors = await openBehind(front);
+    const { id } = (await create(doors, 'to change')).json;
+    const change = (): Promise<Answered> =>
+      doors.send('ada', `PATCH /api/v1/resources/${String(id)}`, { body: { description: 'changed once' }, ifMatch: 1 });
+    front.loseAnswerTo('changed once', 'ends');
+    expect(told(await change())).toEqual(['503 db.unavailable', 'unknown']);
+    expect(told(await change())).toEqual(['412 record.precondition', undefined]);
+    await doors.close();
+    await doors.db.close();
+    front.close();
+  });
+
+  it('was not done, if the connection was lost before COMMIT', async () => {
+    const front = await losingFront(urlOf(store.config));
+    const doors = await openBehind(front);
+    const commands = [{ method: 'POST', path: '/api/v1/resources', body: { ...ONE, name: 'lost before its end' } }];
+    const batch = (): Promise<Answered> =>
+      doors.send('ada', 'POST /api/v1/batch', { body: { commands: [...commands, ...commands] }, key: 'before' });
+    front.loseAnswerTo('lost before its end', 'ends');
+    expect(told(await batch())).toEqual(['503 db.unavailable', undefined]);
+    expect((await batch()).header('idempotency-replayed')).toBeUndefined();
+    await doors.close();
+    await doors.db.close();
     front.close();
   });
 
   it.each([
-    ['its time was up', 300, '504 db.timeout', ''],
+    ['its time was up', HASTY, ['504 db.timeout', undefined], ''],
     [
       'the server ended its connection',
       60_000,
-      '503 db.unavailable',
+      // A server may end it after COMMIT, too.
+      ['503 db.unavailable', 'unknown'],
       `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted AND relation = 'record_counts'::regclass`,
     ],
-  ])('was not done, if %s: its key is free', async (name, statementTimeout, code, ending) => {
+  ])('was not done, if %s: its key is free', async (name, statementTimeout, answer, ending) => {
     const db = await openDatabase({ ...store.config, statementTimeout });
     const doors = await openCommandDoors({ db, actors: ACTORS });
     await store.db.transaction(async (holder) => {
@@ -74,7 +133,7 @@ describeOnStores('an interrupted create', (store) => {
       const interrupted = create(doors, name);
       await until(isWaiting);
       if (ending !== '') await store.db.knex.raw(ending);
-      expect(codeOf(await interrupted)).toBe(code);
+      expect(told(await interrupted)).toEqual(answer);
     });
     expect(await made(name)).toEqual({ records: 0, events: 0 });
     const again = await create(doors, name);
@@ -85,8 +144,9 @@ describeOnStores('an interrupted create', (store) => {
   });
 });
 
-function codeOf({ status, json }: Answered): string {
-  return `${String(status)} ${String(json['code'])}`;
+/** The refusal, and whether it says that the write may have been done all the same. */
+function told({ status, json }: Answered): readonly [code: string, outcome: unknown] {
+  return [`${String(status)} ${String(json['code'])}`, json['outcome']];
 }
 
 function urlOf(config: object): URL {
@@ -94,28 +154,36 @@ function urlOf(config: object): URL {
   return new URL(String(config.url));
 }
 
+/** What becomes of a connection in place of an answer. */
+type Loss = 'ends' | 'silent';
+
+/** The name that COMMIT is prepared under. */
+const COMMIT = 'bailiwick commit';
+
 interface LosingFront {
   readonly url: string;
-  /** Ends the connection that sends this text, in place of passing on what the server answers. */
-  readonly loseAnswerTo: (text: string) => void;
+  /** Loses what the server answers to the next connection that sends this text. */
+  readonly loseAnswerTo: (text: string, loss: Loss) => void;
   readonly close: () => void;
 }
 
 /** A way to the server by TCP. */
 async function losingFront(server: URL): Promise<LosingFront> {
   const sockets: Socket[] = [];
-  let lost = '';
+  let lost: { readonly text: string; readonly loss: Loss } | null = null;
   const front = createServer((near) => {
     const far = connect(`${server.searchParams.get('host') ?? ''}/.s.PGSQL.${server.port || '5432'}`);
-    let isLosing = false;
+    let losing: Loss | null = null;
     near.on('data', (chunk) => {
-      isLosing ||= lost !== '' && chunk.includes(lost);
+      if (lost !== null && chunk.includes(lost.text)) {
+        losing = lost.loss;
+        lost = null;
+      }
       far.write(chunk);
     });
     far.on('data', (chunk) => {
-      if (!isLosing) near.write(chunk);
-      else if (lost !== '') near.destroy();
-      if (isLosing) lost = '';
+      if (losing === null) near.write(chunk);
+      else if (losing === 'ends') near.destroy();
     });
     for (const [one, other] of [
       [near, far],
@@ -129,8 +197,8 @@ async function losingFront(server: URL): Promise<LosingFront> {
   const { port } = front.address() as AddressInfo;
   return {
     url: `postgres://postgres@127.0.0.1:${String(port)}${server.pathname}`,
-    loseAnswerTo: (text) => {
-      lost = text;
+    loseAnswerTo: (text, loss) => {
+      lost = { text, loss };
     },
     close: () => {
       front.close();

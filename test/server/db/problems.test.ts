@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import knex from 'knex';
 import pg from 'pg';
-import { StoreError, toStoreError } from '../../../server/db/failures.js';
+import { StoreError, toStoreError, unlessRefused } from '../../../server/db/failures.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
 
 function databaseError(code: string): pg.DatabaseError {
@@ -79,6 +79,37 @@ describe('toStoreProblem', () => {
       expect(toStoreProblem(error)).toBeNull();
     },
   );
+});
+
+describe('unlessRefused', () => {
+  const late = new StoreError('store.timeout', 'too late');
+
+  test.each(['40001', '40P01', '57014', '53100', '25006', '23505', 'XX000'])(
+    'leaves no doubt about what the server refused with SQLSTATE %s',
+    (state) => {
+      const error = Object.assign(databaseError(state), { severity: 'ERROR' });
+      expect([unlessRefused(error, error), unlessRefused(error, late)]).toEqual([error, late]);
+    },
+  );
+
+  test.each([
+    Object.assign(databaseError('57P01'), { severity: 'ERROR' }),
+    Object.assign(databaseError('08006'), { severity: 'ERROR' }),
+    Object.assign(databaseError('40003'), { severity: 'ERROR' }),
+    Object.assign(databaseError('XX000'), { severity: 'FATAL' }),
+    networkError('ECONNRESET'),
+    new Error('Connection terminated unexpectedly'),
+    late,
+  ])('leaves it open after %s', (error) => {
+    const thrown = unlessRefused(error, late);
+    expect(thrown).toMatchObject({ code: 'store.timeout', isInDoubt: true, cause: late });
+    expect(toStoreProblem(thrown)).toMatchObject({ code: 'db.timeout', detail: { outcome: 'unknown' } });
+  });
+
+  it('leaves alone what is no failure of the store', () => {
+    const ours = new TypeError('x is not a function');
+    expect(unlessRefused(ours, ours)).toBe(ours);
+  });
 });
 
 describe('toStoreError', () => {

@@ -144,6 +144,39 @@ describe('a stranger who is refused', () => {
     expect(await ask(known, whoami(key))).toContain('HTTP/1.1 200');
     await endAll([known]);
   });
+
+  const refused = [
+    ['404 Not Found', 'GET /nope HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['405 Method Not Allowed', 'PUT /api/v1/query HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'],
+    ['400 Bad Request', 'GET /api/v1/whoami?a=%zz HTTP/1.1\r\nHost: a, b\r\n\r\n'],
+    ['414 URI Too Long', `GET /${'a'.repeat(9_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+  ] as const;
+
+  it.each(refused)('with %s has to connect again, too', async (status, request) => {
+    const stranger = await from('127.0.0.1');
+    const head = await ask(stranger, request);
+    expect(head).toMatch(/^[^]*\r\nConnection: close\r\n/);
+    expect(head).toContain(`HTTP/1.1 ${status}\r\n`);
+    await once(stranger.socket, 'close');
+    const known = await from('127.0.0.1');
+    await ask(known, whoami(key));
+    expect(await ask(known, request)).not.toContain('Connection: close');
+    expect(await ask(known, whoami(key))).toContain('HTTP/1.1 200');
+    await endAll([known]);
+  });
+
+  it('counts against the limit of the address, whatever the refusal', async () => {
+    const limited = await openGateway({ db: open.db, rate: { perAddress: 5 } });
+    const statuses: string[] = [];
+    for (let times = 0; times < 3; times += 1)
+      for (const [, request] of refused) {
+        const head = await ask(await from('127.0.0.1', limited.port), request);
+        statuses.push(head.slice(9, 12));
+      }
+    expect(statuses.slice(0, 5)).toEqual(['404', '405', '400', '414', '404']);
+    expect(statuses.slice(5)).toContain('429');
+    await limited.dispose();
+  });
 });
 
 describe('requests one after the other on a connection', () => {

@@ -1,10 +1,11 @@
 // Listeners and their sockets: an address that is taken before anything else, a Unix socket beside it on the same services, and
 // requests that end before they are requests.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +13,9 @@ import { listen, makeServices, startGateway } from '../../../server/compose.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
+import { systemCodeOf } from '../../../server/lib/small-file.js';
 import { openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
+import { until } from '../../support/until.js';
 
 /** As the product has them, in tenths of seconds. */
 const HASTY = { ...HTTP_LIMITS, headersTimeout: 800, requestTimeout: 1_500, timeoutCheckInterval: 100 };
@@ -190,6 +193,65 @@ describe('a Unix socket', () => {
       expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
       expect(existsSync(path)).toBe(false);
     }
+  });
+
+  it('is not taken from a process that is alive and too busy to answer', async () => {
+    const path = join(folder, 'busy.sock');
+    const busy = spawn(process.execPath, [
+      '-e',
+      `require('node:net').createServer().listen({ path: ${JSON.stringify(path)}, backlog: 1 }, () => {
+        require('node:fs').writeSync(1, 'listens');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      })`,
+    ]);
+    await once(busy.stdout, 'data');
+    const waiting: Socket[] = [];
+    for (let fault = ''; fault === '';) {
+      const socket = connect(path);
+      waiting.push(socket);
+      fault = await once(socket, 'connect').then(
+        () => '',
+        (error: unknown) => systemCodeOf(error),
+      );
+      if (fault !== '') expect(fault).toBe('EAGAIN');
+    }
+    const { ino } = statSync(path);
+    await expect(bindSocket(path)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(statSync(path).ino).toBe(ino);
+    for (const socket of waiting) socket.destroy();
+    busy.kill('SIGKILL');
+    await once(busy, 'close');
+    await (await bindSocket(path)).close();
+  });
+
+  it('is not taken by a process that was paused since it found a dead one there', async () => {
+    const path = join(folder, 'paused.sock');
+    const dead = await bindSocket(join(folder, 'dead.sock'));
+    linkSync(join(folder, 'dead.sock'), path);
+    await dead.close();
+    const paused = spawn(process.execPath, [
+      ...['--input-type=module', '-e'],
+      `import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      const { renameSync } = fs;
+      fs.renameSync = (from, to) => {
+        fs.writeSync(1, 'paused');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+        renameSync(from, to);
+      };
+      syncBuiltinESMExports();
+      const { bindSocket } = await import(${JSON.stringify(new URL('../../../server/http/http-server.js', import.meta.url))});
+      await bindSocket(${JSON.stringify(path)}).then(() => 'bound', ({ code }) => code).then((end) => fs.writeSync(1, ' ' + end));
+      process.exit();`,
+    ]);
+    let said = '';
+    paused.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await until(() => said === 'paused');
+    const bound = await bindSocket(path);
+    const { ino } = statSync(path);
+    await once(paused, 'close');
+    expect([said, statSync(path).ino]).toEqual(['paused EADDRINUSE', ino]);
+    await bound.close();
   });
 
   it('with a path that the system would cut is refused', async () => {

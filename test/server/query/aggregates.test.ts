@@ -2,6 +2,7 @@
 // that nothing invisible is in them, is in test/gateway/agreement.test.ts and non-interference.test.ts.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
+import { openDatabase } from '../../../server/db/database.js';
 import { describeOnStores } from '../../support/stores.js';
 
 describeOnStores('an aggregate', (store) => {
@@ -21,7 +22,7 @@ describeOnStores('an aggregate', (store) => {
 
   beforeAll(async () => {
     doors = await openCommandDoors({ db: store.db, actors: { ada: { '/': '*:*' }, lab: { '/lab': 'resource:read' } } });
-    for (const path of ['/lab', '/full', '/large'])
+    for (const path of ['/lab', '/full', '/large', '/long'])
       await doors.send('ada', `PUT /api/v1/namespaces${path}`, { body: {} });
   });
 
@@ -96,6 +97,27 @@ describeOnStores('an aggregate', (store) => {
       values: Array.from({ length: 10 }, () => ({ max: 'properties.text' })),
     });
     expect([large.status, faultsOf(large)]).toEqual([400, ['query.limit /values']]);
+  });
+
+  it('ends itself when its time is up, also once all records have been read', async () => {
+    // A PostgreSQL server stops it.
+    if (store.name !== 'embedded') return;
+    const text = "(SELECT string_agg(md5(n || '-' || i), '') FROM generate_series(1, 15000) AS i)";
+    await plant('/long/', 40, `jsonb_build_object('n', n, 'text', ${text})`);
+    const statementTimeout = 900;
+    const db = await openDatabase({ ...store.config, statementTimeout });
+    const hasty = await openCommandDoors({ db, actors: { ada: { '/': '*:*' } } });
+    const body = { family: 'resource', namespace: '/long', groupBy: 'properties.n' };
+    for (const count of [8, 9, 10]) {
+      const texts = Array.from({ length: count }, () => ({ max: 'properties.text' }));
+      const begun = performance.now();
+      const { status } = await hasty.send('ada', 'POST /api/v1/query/aggregate', { body: { ...body, values: texts } });
+      // Then it would have been given up, and the engine would still be busy with it.
+      expect(performance.now() - begun).toBeLessThan(statementTimeout);
+      expect([400, 504]).toContain(status);
+    }
+    await hasty.close();
+    await db.close();
   });
 
   it('adds up decimals exactly, and tells numbers from strings', async () => {

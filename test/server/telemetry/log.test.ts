@@ -98,6 +98,16 @@ describe('makeLogger', () => {
     expect(maskCredentials(said)).toBe(said);
   });
 
+  it.each(['{ "', '{  "', '{\n"', '{\n  "', '{\n\t"', '{\r\n"', '{\t"', '{"'])(
+    'masks a token whose parts begin with %j, and however they are encoded',
+    (begin) => {
+      const part = (rest: string): string => Buffer.from(`${begin}${rest}`).toString('base64url');
+      const token = `${part('alg": "ES256" }')}.${part('sub": "ada" }')}.c2ln_nature-1`;
+      for (const sent of [token, encoded(token), encoded(token).replaceAll('%', '%25')])
+        expect(maskCredentials(`GET /api/v1/resources/${sent}?a`)).toBe('GET /api/v1/resources/[credential]?a');
+    },
+  );
+
   it.each(['eyJ', '%65%79%4a', 'eyJ%2e', 'eyJ.', 'eyJ1234567.', 'bwk_', 'bwk', '%25', '%', 'b%25'])(
     'looks for credentials in many times "%s" at the cost of any other text of that length',
     (piece) => {
@@ -112,6 +122,8 @@ describe('makeLogger', () => {
   it('masks what stands behind something that begins like one', () => {
     expect(maskCredentials(`eyJ_and_bwk_and_${KEY} and eyJeyJ${TOKEN}`)).toBe('eyJ_and_[credential] and [credential]');
     expect(maskCredentials(`monkeyjar.${TOKEN}`)).toBe('monkeyjar.[credential]');
+    const host = 'surveyed-journeys.newkingdom-lab.of-eyewitness.example';
+    expect(maskCredentials(host)).toBe(host);
     expect(maskCredentials(`x${TOKEN}/${KEY}"`)).toBe('x[credential]/[credential]"');
   });
 
