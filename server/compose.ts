@@ -34,7 +34,7 @@ export { connectionLimits } from './http/client-address.js';
 export { bindSocket, bindTcp, sharedTcp } from './http/http-server.js';
 export { urlOf } from './http/listen-at.js';
 export { answerOnSocket, answerProbes, type EndProbes } from './http/waiting-probes.js';
-export { openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
+export { CA_REFUSED, openTlsIdentity, TlsFileError, type TlsIdentity, watchTlsFiles } from './http/tls-files.js';
 export { type GatewayMode, type GatewayServices, makeServices, type ServicesOptions } from './services.js';
 
 /** All that there is to measure while a gateway waits for its store. */

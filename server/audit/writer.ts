@@ -91,6 +91,8 @@ export function makeWriter(options: WriterOptions): Writer {
   /** A file that may hold more than is known to be on the disk. */
   let left: OpenFile | null = null;
   let failing: number | null = null;
+  /** A failure may turn into another one before it ends. */
+  let failingBy: string | null = null;
   let working: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
@@ -206,7 +208,10 @@ export function makeWriter(options: WriterOptions): Writer {
   };
 
   const fail = (error: unknown, since: number): void => {
-    if (failing === null) logger.error({ log, seq: synced.seq, error }, 'the audit log cannot be written');
+    const by = systemCodeOf(error);
+    if (failing === null || by !== failingBy)
+      logger.error({ log, seq: synced.seq, error }, 'the audit log cannot be written');
+    failingBy = by;
     failing ??= since;
   };
 

@@ -9,6 +9,7 @@ import {
   bindTcp,
   connectionLimits,
   type EndProbes,
+  CA_REFUSED,
   openTlsIdentity,
   TlsFileError,
   type TlsIdentity,
@@ -35,7 +36,7 @@ export async function openTls(
     const fault = identity.fault();
     if (fault !== null) log.error({ path: certFile }, `clients refuse the TLS certificate: it ${fault}`);
     const clientCa = identity.clientCaFault();
-    if (clientCa !== null) log.error({ path: clientCaFile }, `client certificates are refused: their CA ${clientCa}`);
+    if (clientCa !== null) log.error({ path: clientCaFile }, `${CA_REFUSED} ${clientCa}`);
     return identity;
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;

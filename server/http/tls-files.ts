@@ -33,11 +33,14 @@ export interface TlsIdentity {
   readonly certificate: () => X509Certificate;
   /** When the certificate expires, or before it that of its issuer. */
   readonly expires: () => Instant;
-  /** When the first authority for client certificates expires that has no later namesake; null if there are none. */
+  /**
+   * When the first of the authorities for client certificates expires; null if there are none. One with a later namesake
+   * does not count.
+   */
   readonly clientCaExpires: () => Instant | null;
   /** Why clients refuse the certificate now, as the end of a sentence; null if they do not for its times. */
   readonly fault: () => string | null;
-  /** The same of the authorities for client certificates: without them those are refused. */
+  /** Which authority for client certificates has expired, and when, as the end of a sentence; null if none has. */
   readonly clientCaFault: () => string | null;
   /** Whether users other than the owner and group of the key file can read it. */
   readonly isKeyExposed: () => boolean;
@@ -54,11 +57,13 @@ export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemCl
     context: () => current.context,
     certificate: () => current.certificate,
     expires: () => firstToEnd(current).ends,
-    clientCaExpires: () => current.clientCaExpires,
+    clientCaExpires: () => current.clientCa?.ends ?? null,
     fault: () => faultOfTime(current, now()),
     clientCaFault: () => {
-      const { clientCaExpires: ends } = current;
-      return ends === null || now() < ends ? null : `expired at ${formatInstant(ends)}`;
+      const { clientCa } = current;
+      return clientCa === null || now() < clientCa.ends
+        ? null
+        : `\`${clientCa.name}\`, which expired at ${formatInstant(clientCa.ends)}`;
     },
     isKeyExposed: () => current.isKeyExposed,
     onRenewed: (listener) => {
@@ -123,7 +128,8 @@ interface Pair {
   readonly certificate: X509Certificate;
   /** That of its issuer, if the file has it. Clients that have another way to a root need none of those further up. */
   readonly issuer: X509Certificate | null;
-  readonly clientCaExpires: Instant | null;
+  /** The first authority for client certificates to expire. */
+  readonly clientCa: Authority | null;
   readonly isKeyExposed: boolean;
   readonly context: SecureContextOptions;
 }
@@ -132,14 +138,20 @@ function expiryOf({ validTo }: X509Certificate): Instant {
   return instantOf(Date.parse(validTo));
 }
 
+interface Authority {
+  readonly name: string;
+  readonly ends: Instant;
+}
+
 /** An authority may be listed beside its successor. */
-function firstToExpire(authorities: readonly X509Certificate[]): Instant {
+function firstToExpire(authorities: readonly X509Certificate[]): Authority | null {
   const last = new Map<string, Instant>();
   for (const one of authorities) {
     const [expiry, other] = [expiryOf(one), last.get(one.subject)];
     if (other === undefined || other < expiry) last.set(one.subject, expiry);
   }
-  return instantOf(Math.min(...last.values()));
+  const [first] = [...last].sort(([, one], [, other]) => one - other);
+  return first === undefined ? null : { name: first[0].replaceAll('\n', ', '), ends: first[1] };
 }
 
 interface Lifetime {
@@ -191,7 +203,7 @@ function checkPair(read: ReadPair): Pair {
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsFileError(`\`${key.path}\` is not the key of the certificate in \`${cert.path}\``);
   }
-  const clientCaExpires = clientCa === null ? null : firstToExpire(certificatesIn(clientCa));
+  const authority = clientCa === null ? null : firstToExpire(certificatesIn(clientCa));
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
     cert: cert.bytes,
@@ -207,7 +219,7 @@ function checkPair(read: ReadPair): Pair {
     });
   }
   const isKeyExposed = (key.mode & OTHERS_MAY_READ) !== 0;
-  return { read, certificate, issuer: issuerOf(certificate, others), clientCaExpires, isKeyExposed, context };
+  return { read, certificate, issuer: issuerOf(certificate, others), clientCa: authority, isKeyExposed, context };
 }
 
 /**
@@ -273,6 +285,9 @@ export function watchTlsFiles(
   });
 }
 
+/** Before `clientCaFault`. */
+export const CA_REFUSED = 'client certificates are refused if they are of the authority';
+
 /** What the start has told of is told again only of files that are new. */
 function faultsTold(identity: TlsIdentity, log: Logger): (isNew: boolean) => void {
   const kinds = [
@@ -285,8 +300,8 @@ function faultsTold(identity: TlsIdentity, log: Logger): (isNew: boolean) => voi
     {
       read: identity.clientCaFault,
       fields: () => ({}),
-      begins: 'client certificates are refused: their CA',
-      ends: 'the CA of client certificates is valid',
+      begins: CA_REFUSED,
+      ends: 'the authorities of client certificates are valid',
     },
   ].map((kind) => ({ ...kind, told: kind.read() }));
   return (isNew) => {

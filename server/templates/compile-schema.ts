@@ -50,8 +50,8 @@ function forget(validate: ValidateFunction): void {
 }
 
 /**
- * Keywords that apply a schema to any number of parts of a value. Between two such applications lie no more than a part may
- * cost (`checksPerPart`).
+ * Keywords that apply a schema to any number of parts of a value. The others reach only parts that the schema names, and
+ * end at the first fault: how many checks that may be is estimated before (`small.checks`).
  */
 const LOOPS: readonly string[] = [
   ...['items', 'contains', 'unevaluatedItems'],

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { GitError, type GitRun, notRun, type Program, startGit } from './git-command.js';
-import { type CollisionCheck, startCollisionCheck } from './sha1-thread.js';
+import { makeCollisionCheck } from './sha1-thread.js';
 
 export type ObjectKind = 'commit' | 'tag' | 'tree' | 'blob';
 
@@ -33,13 +33,12 @@ export function openObjects(run: GitRun, first: string, lookTime: number = SOURC
   if (algorithm === undefined || !/^[0-9a-f]+$/.test(first)) throw new GitError('names its objects in an unknown way');
   const child = startGit(run, ['cat-file', '--batch'], lookTime);
   const read = makeReader(child, run.silence);
-  let collisions: CollisionCheck | null = null;
+  const collisions = makeCollisionCheck(run.signal);
   const check = async (name: string, { kind, size }: GitObject, object: Buffer): Promise<void> => {
     const header = `${kind} ${String(size)}\0`;
     const digest = createHash(algorithm).update(header).update(object).digest('hex');
     if (digest !== name) throw forged(`something else under the name ${name}: an object was changed or damaged`);
     if (algorithm !== 'sha1') return;
-    collisions ??= startCollisionCheck(run.signal);
     if (await collisions.isCollision(header, object))
       throw forged(`an object that was made to share its SHA-1 name with another one: ${name}`);
   };
@@ -61,7 +60,7 @@ export function openObjects(run: GitRun, first: string, lookTime: number = SOURC
     },
     close: () => {
       child.kill('SIGKILL');
-      collisions?.end();
+      collisions.end();
     },
   };
 }

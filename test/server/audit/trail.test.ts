@@ -290,8 +290,8 @@ describeOnStores('the trail', (store) => {
 
   it('L07 refuses commands once the log cannot be written for longer than the lag, queries at once, and neither once it can', async () => {
     const folder = await makeFolder();
-    let full = true;
-    const files = faultyFiles(() => (full ? failure('ENOSPC') : null));
+    let fails: string | null = 'ENOSPC';
+    const files = faultyFiles(() => (fails === null ? null : failure(fails)));
     const trail = await openIn(folder, { files });
     await put(1);
     trail.wake();
@@ -304,7 +304,9 @@ describeOnStores('the trail', (store) => {
     const error = expect.stringContaining('ENOSPC');
     expect([trail.fault(), trail.lags()]).toEqual(['files', { file: expect.any(Number), store: 0, error }]);
     expect(trail.lags().file).toBeGreaterThan(0);
-    full = false;
+    fails = 'EROFS';
+    await until(() => String(trail.lags().error).includes('EROFS'));
+    fails = null;
     await untilEmpty();
     await until(() => refusalOf(trail.checkQueries) === null && refusalOf(trail.checkCommands) === null);
     await closeAll();

@@ -3,7 +3,7 @@
 import { expect, it } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { holdsCollision } from '../../../server/policy/sources/sha1-collision.js';
-import { startCollisionCheck } from '../../../server/policy/sources/sha1-thread.js';
+import { makeCollisionCheck } from '../../../server/policy/sources/sha1-thread.js';
 import { failIdle } from '../../support/idle-thread.js';
 
 const PREFIX =
@@ -24,7 +24,7 @@ const PAIR = [ONE, OTHER].map((blocks) => Buffer.from(PREFIX + blocks, 'hex'));
 it('is found in either message of a pair, whatever follows, and in the thread, too', async () => {
   const digests = PAIR.map((message) => createHash('sha1').update(message).digest('hex'));
   expect(new Set(digests)).toEqual(new Set(['f92d74e3874587aaf443d1db961d4e26dde13e9c']));
-  const check = startCollisionCheck(new AbortController().signal);
+  const check = makeCollisionCheck(new AbortController().signal);
   for (const message of PAIR) {
     expect(holdsCollision(message)).toBe(true);
     expect(holdsCollision(Buffer.concat([message, randomBytes(1000)]))).toBe(true);
@@ -53,8 +53,10 @@ it('is not found in ordinary bytes of any length', () => {
   expect(holdsCollision(randomBytes(100_000))).toBe(false);
 });
 
-it('ends nothing else if its thread fails while nobody asks', async () => {
-  const check = startCollisionCheck(new AbortController().signal);
-  await failIdle(() => check.isCollision('blob 3\0', Buffer.from('abc')));
+it('ends nothing else if its thread fails while nobody asks, and starts another for the next question', async () => {
+  const check = makeCollisionCheck(new AbortController().signal);
+  const ask = (): Promise<boolean> => check.isCollision('blob 3\0', Buffer.from('abc'));
+  await failIdle(ask);
+  expect(await ask()).toBe(false);
   check.end();
 });
