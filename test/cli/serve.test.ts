@@ -151,7 +151,9 @@ describe('serve', () => {
     const served = await start('serve', '--policy', policy, '--listen', '0.0.0.0:0', ...config);
     expect(served.ready['url']).toMatch(/^https:/);
     expect(served.stderr()).not.toMatch(CLEAR_TEXT);
-    expect(served.stderr()).toMatch(/client certificates are refused if they are of the authority `[^`]+`, which expired at 20/);
+    expect(served.stderr()).toMatch(
+      /client certificates are refused if they are of the authority `[^`]+`, which expired at 20/,
+    );
     await issue(folder, 'server', { authority });
     served.child.kill('SIGHUP');
     while (!served.stderr().includes('the TLS certificate was renewed')) await sleep(20);

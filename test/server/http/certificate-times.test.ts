@@ -98,7 +98,9 @@ describe('a certificate that clients would refuse', () => {
     await watch.pollNow();
     days = 1.5;
     for (let look = 0; look < 2; look += 1) await watch.pollNow();
-    const message = expect.stringMatching(/^client certificates are refused if they are of the authority `[^`]+`, which expired at \d{4}-/);
+    const message = expect.stringMatching(
+      /^client certificates are refused if they are of the authority `[^`]+`, which expired at \d{4}-/,
+    );
     expect(lines).toMatchObject([{ level: 'error', message }]);
     await watch.stop();
   });
