@@ -14,6 +14,7 @@ import {
   ownPage,
 } from './http/host-guard.js';
 import { bindTcp, type Bound } from './http/http-server.js';
+import { countUnreadable } from './http/identify.js';
 import { HTTP_LIMITS } from './limits/http.js';
 import { type ListenAt, type SocketAt, type TcpAt, urlOf } from './http/listen-at.js';
 import type { Services } from './http/door.js';
@@ -93,7 +94,10 @@ export async function listen<Where extends ListenAt>(
     }),
     currentDigest: () => services.policies.current().policy.digest,
     nextId: services.nextId,
-    onRefused: services.observer.refused,
+    onRefused: (refusal) => {
+      countUnreadable(services, refusal.address);
+      services.observer.refused(refusal);
+    },
     onHandshakeFailed: services.observer.handshakeFailed,
     onCut: services.onCut,
     onFull: services.onFull,
@@ -101,7 +105,7 @@ export async function listen<Where extends ListenAt>(
   return { at: bound.at, url: urlOf(bound.at), close: bound.close };
 }
 
-type ListeningServices = Services & Pick<GatewayServices, 'onCut' | 'onFull'>;
+type ListeningServices = Services & Pick<GatewayServices, 'isProxy' | 'onCut' | 'onFull'>;
 
 export interface GatewayOptions extends ServicesOptions {
   /** An address, or one that was found free before. */

@@ -25,7 +25,7 @@ import type { Database } from './db/database.js';
 import { readSecrets } from './db/secrets.js';
 import { watchStore } from './db/watch-store.js';
 import { makeAdminRoutes } from './http/admin-routes.js';
-import { makeClientAddress } from './http/client-address.js';
+import { makeClientAddress, proxiesOf } from './http/client-address.js';
 import { NO_AUDIT, makeRequestAudit } from './http/request-audit.js';
 import type { Services } from './http/door.js';
 import { makeAttempts } from './http/attempts.js';
@@ -167,6 +167,8 @@ export interface GatewayServices extends Services {
   readonly shadow: Shadow;
   /** The watch of the store's activations; null in local mode, which has none. */
   readonly activations: Poller | null;
+  /** Whether an address is that of a proxy, through which many clients come. */
+  readonly isProxy: (address: string) => boolean;
   /** Told of a connection that was ended although nothing on it was wrong. */
   readonly onCut: (reason: CutReason) => void;
   /** Told when there is no place for another connection. */
@@ -270,6 +272,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     ages: mode.kind === 'local' ? NO_AGE_LIMITS : ages,
     resolveActor,
     clientAddress: makeClientAddress(options.trustProxy ?? []),
+    isProxy: proxiesOf(options.trustProxy ?? []),
     limiters: {
       perActor: makeLimiter('actor', rate.perActor),
       perAddress: makeLimiter('address', rate.perAddress),

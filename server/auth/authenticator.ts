@@ -36,6 +36,8 @@ export interface Authenticator<Actor> {
 export interface Credential<Actor> {
   /** Whether judging it needs a look-up, because it has not been accepted before. Decides nothing. */
   readonly isUnproven: boolean;
+  /** The setting of the issuer that may have to be asked about it; null if there is none. Nothing of it is verified. */
+  readonly issuer: string | null;
   /** Throws `auth.invalid` for every reason alike, and `auth.unavailable` if the issuer cannot be reached. */
   readonly authenticate: (at: Instant) => Promise<Actor>;
 }
@@ -63,12 +65,7 @@ export interface SetupFault {
 
 /** All authenticators of one door. Any evidence gives a credential to judge. */
 export interface AuthenticatorRegistry<Actor> extends Pick<Authenticator<Actor>, 'issuers' | 'close'> {
-  readonly credentialOf: (evidence: Evidence) => KnownCredential<Actor>;
-}
-
-interface KnownCredential<Actor> extends Credential<Actor> {
-  /** The setting of the third party that may have to be asked about it; null if there is none. */
-  readonly issuer: string | null;
+  readonly credentialOf: (evidence: Evidence) => Credential<Actor>;
 }
 
 /**
@@ -81,10 +78,7 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
 ): AuthenticatorRegistry<Actor> {
   return {
     credentialOf: (evidence) => {
-      const [one, ...others] = authenticators.flatMap(({ credentialOf, issuers: [by] }) => {
-        const credential = credentialOf(evidence);
-        return credential === null ? [] : [{ ...credential, issuer: by?.setting ?? null }];
-      });
+      const [one, ...others] = authenticators.flatMap(({ credentialOf }) => credentialOf(evidence) ?? []);
       if (one === undefined) return noCredential(evidence);
       if (others.length > 0) return refused(notValid('unreadable', 'more than one credential'));
       const authenticate = async (at: Instant): Promise<Actor> => {
@@ -104,14 +98,14 @@ export function makeRegistry<Actor extends { readonly credentialFingerprint: str
   };
 }
 
-function noCredential({ bearer, certificate }: Evidence): KnownCredential<never> {
+function noCredential({ bearer, certificate }: Evidence): Credential<never> {
   const isBare = bearer === null && certificate === null;
   return refused(isBare ? new ApiProblem('auth.required') : notValid('unreadable', NOT_ACCEPTED));
 }
 
 const NOT_ACCEPTED = 'neither an API key, a signed token nor anything else that is accepted here';
 
-function refused(refusal: ApiProblem): KnownCredential<never> {
+function refused(refusal: ApiProblem): Credential<never> {
   return { isUnproven: false, issuer: null, authenticate: () => Promise.reject(refusal) };
 }
 

@@ -44,6 +44,7 @@ export function makeCertificateAuthenticator(
       if (bearer !== null || certificate === null) return null;
       return {
         isUnproven: false,
+        issuer: null,
         authenticate: (at) => Promise.resolve().then(() => actorOfCertificate(certificate, at)),
       };
     },

@@ -132,7 +132,7 @@ export function makeIntrospectionAuthenticator(
         }
         return found.actor;
       };
-      return { isUnproven: answers.get(digest) === undefined, authenticate };
+      return { isUnproven: answers.get(digest) === undefined, issuer: setting, authenticate };
     },
     issuers: [
       {

@@ -83,7 +83,8 @@ export function makeKeyAuthenticators(options: KeyAuthenticatorOptions): KeyAuth
         const key = await verify(presented, at, door);
         return make(key, options.fingerprint('key', key.id));
       };
-      return { isUnproven: !hashMatches(presented.secretHash, proven.get(presented.id) ?? null), authenticate };
+      const isUnproven = !hashMatches(presented.secretHash, proven.get(presented.id) ?? null);
+      return { isUnproven, issuer: null, authenticate };
     },
     issuers: [],
     close: async () => {
@@ -128,6 +129,7 @@ function read(bearer: string): Presented | null {
 
 const UNREADABLE: Credential<never> = {
   isUnproven: false,
+  issuer: null,
   authenticate: () => Promise.reject(notValid('unreadable', 'not a complete API key')),
 };
 

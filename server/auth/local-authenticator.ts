@@ -5,7 +5,7 @@ import { localActor, type RequestActor } from './request-actor.js';
 
 export function makeLocalAuthenticator(fingerprint: Fingerprinter): Authenticator<RequestActor> {
   const actor = localActor(fingerprint('local', 'local'));
-  const credential = { isUnproven: false, authenticate: () => Promise.resolve(actor) };
+  const credential = { isUnproven: false, issuer: null, authenticate: () => Promise.resolve(actor) };
   return {
     name: 'local',
     credentialOf: () => credential,

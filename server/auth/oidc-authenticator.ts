@@ -47,6 +47,8 @@ export interface AuthenticatorTools {
 }
 
 interface Issuer {
+  /** Where it is in the settings: `authentication.oidc.0`. */
+  readonly setting: string;
   readonly settings: IssuerSettings;
   readonly keys: IssuerKeys;
 }
@@ -63,19 +65,32 @@ export function makeOidcAuthenticator(
   settings: readonly IssuerSettings[],
   { fingerprint, clock, log }: AuthenticatorTools,
 ): Authenticator<RequestActor> {
-  const issuers = settings.map((one): Issuer => {
+  const issuers = settings.map((one, index): Issuer => {
     const { issuer, jwksUrl, algorithms } = one;
-    return { settings: one, keys: makeIssuerKeys({ issuer, jwksUrl, algorithms, clock, log }) };
+    const setting = `authentication.oidc.${String(index)}`;
+    return { setting, settings: one, keys: makeIssuerKeys({ issuer, jwksUrl, algorithms, clock, log }) };
   });
   const byName = new Map(issuers.map((issuer) => [issuer.settings.issuer, issuer]));
   const verified = makeLruCache<Verified>(Infinity, TOKEN_LIMITS.verified);
 
+  const named = ({ claims }: CompactToken): Issuer | null => {
+    const name = claims.get('iss');
+    return typeof name === 'string' ? (byName.get(name) ?? null) : null;
+  };
+  /** The issuer to ask about a token that may be anything. Tokens that name none are refused without asking anybody. */
+  const issuerOf = (text: string): Issuer | null => {
+    try {
+      return named(readCompactToken(text));
+    } catch {
+      return null;
+    }
+  };
+
   const verify = async (text: string, trace?: TraceHeaders): Promise<Verified> => {
     const token = readCompactToken(text);
     const { algorithm, keyId, claims } = token;
-    const name = claims.get('iss');
-    const issuer = typeof name === 'string' ? byName.get(name) : undefined;
-    if (issuer === undefined) throw notValid('unknown', 'unknown issuer');
+    const issuer = named(token);
+    if (issuer === null) throw notValid('unknown', 'unknown issuer');
     const { algorithms } = issuer.settings;
     if (!algorithms.some((allowed) => allowed === algorithm))
       throw notValid('unusable', 'an algorithm that is not allowed');
@@ -130,7 +145,9 @@ export function makeOidcAuthenticator(
         if (recalled === null) verified.put(digest, found, 0);
         return found.actor;
       };
-      return { isUnproven: verified.get(digest) === undefined, authenticate };
+      const known = verified.get(digest);
+      const issuer = (known?.issuer ?? issuerOf(bearer))?.setting ?? null;
+      return { isUnproven: known === undefined, issuer, authenticate };
     },
     close: () => Promise.resolve(),
   };
@@ -140,8 +157,7 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
-function describeIssuer({ settings, keys }: Issuer, index: number): CredentialIssuer {
-  const setting = `authentication.oidc.${String(index)}`;
+function describeIssuer({ setting, settings, keys }: Issuer): CredentialIssuer {
   return {
     setting,
     provider: settings.provider,

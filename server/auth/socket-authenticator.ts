@@ -5,7 +5,7 @@ import type { Authenticator } from './authenticator.js';
 
 export function makeSocketAuthenticator(): Authenticator<AdminActor> {
   const actor = adminOfSocket();
-  const credential = { isUnproven: false, authenticate: () => Promise.resolve(actor) };
+  const credential = { isUnproven: false, issuer: null, authenticate: () => Promise.resolve(actor) };
   return {
     name: 'socket',
     // A credential that is presented anyway must be valid.

@@ -28,12 +28,16 @@ export function makeClientAddress(proxies: readonly string[]): ClientAddress {
 
 /** How many connections a listener takes, by the settings. */
 export function connectionLimits({ limits, trustProxy }: ConnectionSettings): ConnectionLimits {
-  const isTrusted = trustOf(trustProxy ?? []);
-  const isProxy = (peer: string): boolean => {
+  return { ...limits.connections, isProxy: proxiesOf(trustProxy ?? []) };
+}
+
+/** Whether a connection comes from one of the proxies. */
+export function proxiesOf(proxies: readonly string[]): (peer: string) => boolean {
+  const isTrusted = trustOf(proxies);
+  return (peer) => {
     const address = plainAddress(peer);
     return address !== null && isTrusted(address);
   };
-  return { ...limits.connections, isProxy };
 }
 
 interface ConnectionSettings {

@@ -80,6 +80,17 @@ export function limitRefused(
 }
 
 /**
+ * What cannot be read counts against the address of its connection. A proxy's is not counted, because nobody knows whose
+ * request it was.
+ */
+export function countUnreadable(
+  { limiters, isProxy }: Pick<Identifying, 'limiters'> & { readonly isProxy: (address: string) => boolean },
+  address: string | null,
+): void {
+  if (address === null || !isProxy(address)) limiters.perAddress.take(addressName(address));
+}
+
+/**
  * Refusals of requests of which nobody knows who sent them. They count against the address. What an issuer cannot judge
  * does not.
  */

@@ -202,6 +202,26 @@ describe('the page on the admin listener', () => {
     await page.locator('tr', { hasText: id }).getByText('revoked').waitFor();
   }, 60_000);
 
+  it('says of a write whether it may have been done', async () => {
+    await signIn();
+    await tab('Keys');
+    let problem: object = { code: 'db.unavailable', title: 'The store was lost', outcome: 'unknown' };
+    await page.route('**/admin/v1/keys', (route) => {
+      const body = JSON.stringify({ ...problem, status: 503 });
+      return route.request().method() === 'POST' ? route.fulfill({ status: 503, body }) : route.fallback();
+    });
+    await page.getByLabel('Name in the log').fill('ci');
+    const button = page.getByRole('button', { name: 'Make the key' });
+    await button.click();
+    const alert = page.getByRole('alert');
+    await alert.filter({ hasText: 'It may have been done. Look at the list before you try again.' }).waitFor();
+    expect(await alert.textContent()).not.toContain('Nothing was done');
+    problem = { code: 'db.unavailable', title: 'The store cannot be reached' };
+    await button.click();
+    await alert.filter({ hasText: 'The store cannot be reached. Nothing was done.' }).waitFor();
+    await page.unroute('**/admin/v1/keys');
+  }, 60_000);
+
   it('searches the log, verifies it, and explains an event on its own snapshot', async () => {
     await tab('Log');
     await page.getByLabel('Who').fill('ines');

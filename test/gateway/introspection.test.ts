@@ -1,15 +1,18 @@
 // A gateway that asks a real endpoint about opaque tokens, while the endpoint is slow, fails or hangs, and while
-// strangers bring it tokens of their own making.
+// strangers bring it tokens of their own making. It has two issuers of signed tokens, too, of which one is away.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { openGateway, policyOf, type TestGateway } from '../support/gateway.js';
 import { makeFolder } from '../support/temp-folder.js';
-import { openIssuer, type TokenIssuer } from '../support/token-issuer.js';
-import { INTROSPECTION_SETTINGS } from '../support/token-world.js';
+import { makeIssuerKey, openIssuer, sign, type TokenIssuer } from '../support/token-issuer.js';
+import { INTROSPECTION_SETTINGS, ISSUER_SETTINGS } from '../support/token-world.js';
 
+const signer = await makeIssuerKey('k1');
 let endpoint: TokenIssuer;
+let away: TokenIssuer;
+let issuer: TokenIssuer;
 let open: TestGateway;
 let asked: { readonly token: string; readonly response: ServerResponse }[] = [];
 /** What the endpoint does with a question. */
@@ -22,7 +25,8 @@ function say(token: string, response: ServerResponse): void {
 
 beforeAll(async () => {
   const folder = await makeFolder({ secret: 'canary-secret-of-the-client' });
-  endpoint = await openIssuer();
+  [endpoint, away, issuer] = await Promise.all([openIssuer(), openIssuer(), openIssuer([signer.jwk])]);
+  away.answerWith((_, response) => void response.destroy());
   endpoint.answerWith((request, response) => {
     let form = '';
     request.on('data', (chunk: Buffer) => (form += chunk.toString()));
@@ -37,7 +41,7 @@ beforeAll(async () => {
     mode: { kind: 'serve', policy: policyOf([[{ provider: 'idp', subject: 'alice' }, '/labs', ['resource:read']]]) },
     authentication: {
       keys: { enabled: true },
-      oidc: [],
+      oidc: [away, issuer].map(({ url }) => ({ ...ISSUER_SETTINGS, issuer: url, provider: 'idp' })),
       introspection: [
         {
           url: endpoint.url,
@@ -55,7 +59,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await open.dispose();
-  await endpoint.stop();
+  await Promise.all([endpoint, away, issuer].map((one) => one.stop()));
 });
 
 beforeEach(() => {
@@ -179,6 +183,16 @@ describe('an outage of the endpoint is not the fault of its clients', () => {
     answer = (_, response) => void response.destroy();
     const told = [...(await many('good-known', '127.0.0.41', 60)), ...(await many('good-known', '127.0.0.41', 60))];
     expect(new Set(told.map(({ code }) => code))).toEqual(new Set(['auth.unavailable']));
+  });
+
+  it('signed tokens of another issuer are accepted from the address of those that nobody can judge', async () => {
+    const seconds = Math.floor(Date.now() / 1000);
+    const signed = ({ url }: TokenIssuer, jti: string): Promise<string> =>
+      sign(signer, { iss: url, sub: 'alice', aud: 'bailiwick', iat: seconds, exp: seconds + 300, jti });
+    const forged = await Promise.all(Array.from({ length: 200 }, (_, index) => signed(away, String(index))));
+    const all = [...forged, await signed(issuer, 'good')].map((token) => whoami(token, '127.0.0.43'));
+    const told = (await Promise.all(all)).map(({ status }) => status);
+    expect([new Set(told.slice(0, -1)), told.at(-1)]).toEqual([new Set([503]), 200]);
   });
 
   it('a key of the same address does not wait for a silent endpoint', async () => {

@@ -49,10 +49,14 @@ const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [503, 'Try again in a moment.'],
 ]);
 
-export function refusalOf(status: number, { title, code, requestId, errors = [] }: Problem): Refusal {
+/** For a write of which nobody knows whether it was done. */
+const IN_DOUBT = 'It may have been done. Look at the list before you try again.';
+
+export function refusalOf(status: number, { title, code, requestId, outcome, errors = [] }: Problem): Refusal {
   const what = title ?? `The gateway answered with status ${String(status)}`;
   const where = errors.map(({ pointer, message }) => `${pointer === '' ? '' : `${pointer.slice(1)}: `}${message}`);
-  const advice = BY_CODE.get(code ?? '') ?? BY_STATUS.get(status) ?? 'The log of the gateway says more.';
+  const known = BY_CODE.get(code ?? '') ?? BY_STATUS.get(status) ?? 'The log of the gateway says more.';
+  const advice = outcome === 'unknown' ? IN_DOUBT : known;
   const id = requestId === undefined ? '' : ` Request ${requestId}.`;
   const text = `${[what, ...where].join('. ').replaceAll('..', '.')}. ${advice}${id}`;
   return { kind: 'refused', status, code: code ?? '', text };

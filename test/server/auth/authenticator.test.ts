@@ -26,6 +26,7 @@ function judgeOf(name: string, fingerprint: string | null = null): Authenticator
       bearer?.startsWith(name) === true
         ? {
             isUnproven: bearer.endsWith('new'),
+            issuer: null,
             authenticate: () => Promise.resolve({ name: bearer, credentialFingerprint: fingerprint }),
           }
         : null,

@@ -162,6 +162,17 @@ describe('which evidence it judges', () => {
     await close();
   });
 
+  it('is a token that its own issuer may be asked about, and nobody about any other', async () => {
+    const authenticator = open();
+    const issuerOf = (bearer: string): unknown => authenticator.credentialOf(evidenceOf(bearer))?.issuer;
+    const [own, theirs] = [await token(), await token({ iss: 'https://id.example.org' })];
+    expect([own, theirs].map(issuerOf)).toEqual(['authentication.oidc.0', 'authentication.oidc.1']);
+    await enter(authenticator, own);
+    expect(issuerOf(own)).toBe('authentication.oidc.0');
+    const others = ['a.b.c', await token({ iss: 'https://evil.example.org' }), await token({ iss: [issuer.url] })];
+    expect(others.map(issuerOf)).toEqual([null, null, null]);
+  });
+
   it('is a token that is proven only when it was accepted, in the trace of its request', async () => {
     const heard: unknown[] = [];
     issuer.answerWith((request, response) => {

@@ -177,6 +177,24 @@ describe('a stranger who is refused', () => {
     expect(statuses.slice(5)).toContain('429');
     await limited.dispose();
   });
+
+  it.each([
+    ['400', 'hello\r\n\r\n'],
+    ['405', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['414', `GET /${'a'.repeat(100_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['431', `GET / HTTP/1.1\r\nHost: a\r\nX-Filler: ${'a'.repeat(100_000)}\r\n\r\n`],
+  ])('counts with %s for what cannot be read, unless a proxy passed that on', async (status, unreadable) => {
+    // One request, and no other for longer than this takes.
+    const rate = { perAddress: 0.001 };
+    for (const [trustProxy, next] of [[[], '429'] as const, [['127.0.0.1'], '200'] as const]) {
+      const limited = await openGateway({ db: open.db, rate, trustProxy });
+      const statuses: string[] = [];
+      for (const request of [unreadable, whoami(key)])
+        statuses.push((await ask(await from('127.0.0.1', limited.port), request)).slice(9, 12));
+      expect(statuses).toEqual([status, next]);
+      await limited.dispose();
+    }
+  });
 });
 
 describe('requests one after the other on a connection', () => {
