@@ -17,7 +17,7 @@ export interface WatchStoreOptions {
 }
 
 export interface StoreWatch extends Poller {
-  /** Why requests, or writes, are refused, as at the last look; null if the store can be used. */
+  /** Why requests, or some of them, are refused, as at the last look; null if nothing is wrong. */
   readonly fault: () => string | null;
 }
 
