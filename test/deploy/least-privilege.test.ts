@@ -206,6 +206,21 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     expect([refused.status, refused.stderr]).toEqual([6, expect.stringContaining('grants.sql')]);
     expect(refused.stderr).toMatch(/INSERT on records.*SELECT on schema_migrations/);
     expect(refused.stderr).not.toContain('api_keys');
+    // A table that this release adds is made by `migrate`, and cannot be granted before that.
+    const newest = 'name = (SELECT max(name) FROM bailiwick.applied)';
+    await runSql(
+      urlOf('bailiwick_owner'),
+      'GRANT SELECT ON bailiwick.schema_migrations TO bailiwick_gateway',
+      'CREATE TABLE bailiwick.applied AS SELECT * FROM bailiwick.schema_migrations',
+      `DELETE FROM bailiwick.schema_migrations WHERE ${newest}`,
+    );
+    const older = await start();
+    expect([older.status, older.stderr]).toEqual([6, expect.stringContaining('run `bailiwick migrate`')]);
+    await runSql(
+      urlOf('bailiwick_owner'),
+      `INSERT INTO bailiwick.schema_migrations SELECT * FROM bailiwick.applied WHERE ${newest}`,
+      'DROP TABLE bailiwick.applied',
+    );
     await runSql(urlOf('bailiwick_owner'), 'REVOKE USAGE ON SCHEMA bailiwick FROM bailiwick_gateway');
     const closed = await start();
     expect([closed.status, closed.stderr]).toEqual([6, expect.stringContaining('grants.sql')]);
