@@ -63,7 +63,8 @@ export const STATUS_SCHEMA = Object.freeze({
       kind: { enum: ['embedded', 'external'] },
       ok: flag,
       fault: {
-        description: 'Why it cannot be used, or why it takes no writes; null if it can be used.',
+        description:
+          'Why it cannot be used, why it takes no writes, or which rights are missing; null if nothing is wrong.',
         type: ['string', 'null'],
       },
       replicas: {

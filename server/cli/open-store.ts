@@ -44,10 +44,15 @@ export async function openStore(
   const limits = { ...config.database, ...(isBulk === true && limit) };
   const db = await told(openDatabase({ ...store, ...limits, onWait }));
   try {
-    if (isServed === true) await told(assertRights(db));
-    const pending = await told(pendingMigrations(db));
+    const assertServable = (): Promise<void> => (isServed === true ? told(assertRights(db)) : Promise.resolve());
+    const pending = await told(pendingMigrations(db)).catch(async (error: unknown) => {
+      if (error instanceof CliFailure && error.code === 'store.rights') await assertServable();
+      throw error;
+    });
     if (pending.length > 0 && (db.kind === 'external' || asItIs === true)) throw migrationsPending(pending);
     if (pending.length > 0) await told(migrate(db));
+    // Not before migrations: nobody can be given rights to a table that they make.
+    await assertServable();
     return db;
   } catch (error) {
     return closeAfter(error, () => db.close());

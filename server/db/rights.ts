@@ -35,24 +35,24 @@ export const RIGHTS: ReadonlyMap<string, readonly string[]> = new Map(
 /** Secrets are made once, and keys only by admins, who may use another user for that. */
 const SPARED: ReadonlySet<string> = new Set(['INSERT on secrets', 'INSERT on api_keys']);
 
-const NEEDED = [...RIGHTS].flatMap(([table, rights]) =>
-  rights.filter((right) => !SPARED.has(`${right} on ${table}`)).map((right) => ({ table, right })),
-);
+const NEEDED = [
+  `USAGE on schema ${SCHEMA}`,
+  ...[...RIGHTS].flatMap(([table, rights]) => rights.map((right) => `${right} on ${table}`)),
+].filter((right) => !SPARED.has(right));
 
 /** Those that requests need and the user of the store lacks, such as `INSERT on records`. */
 export async function missingRights({ kind, vital }: Pick<Database, 'kind' | 'vital'>): Promise<readonly string[]> {
   if (kind === 'embedded') return [];
-  const tables = NEEDED.map(({ table }) => `${SCHEMA}.${table}`);
-  // What is not there is for migrations.
-  const rows = await vital<{ readonly place: string }>(
-    sql`SELECT place::text FROM unnest(${tables}::text[], ${NEEDED.map(({ right }) => right)}::text[])
-        WITH ORDINALITY AS needed (name, access, place)
-      WHERE NOT has_table_privilege(to_regclass(name), access) ORDER BY needed.place`,
+  // What is not there is for migrations. Looked up by hand: to_regclass fails without the right to use the schema.
+  const rows = await vital<{ readonly needed: string }>(
+    sql`SELECT needed FROM unnest(${NEEDED}::text[]) WITH ORDINALITY AS rights (needed, place)
+        JOIN pg_namespace AS n ON n.nspname = ${SCHEMA}::text
+        LEFT JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = split_part(needed, ' on ', 2)
+      WHERE NOT CASE split_part(needed, ' on ', 1) WHEN 'USAGE' THEN has_schema_privilege(n.oid, 'USAGE')
+        ELSE has_table_privilege(c.oid, split_part(needed, ' on ', 1)) END
+      ORDER BY place`,
   );
-  return rows.map(({ place }) => {
-    const { right = '', table = '' } = NEEDED[Number(place) - 1] ?? {};
-    return `${right} on ${table}`;
-  });
+  return rows.map(({ needed }) => needed);
 }
 
 /** Throws `store.grants` if a gateway could not answer all requests. */

@@ -17,7 +17,7 @@ export interface WatchStoreOptions {
 }
 
 export interface StoreWatch extends Poller {
-  /** Why requests, or writes, are refused, as at the last look; null if the store can be used. */
+  /** Why requests, or some of them, are refused, as at the last look; null if nothing is wrong. */
   readonly fault: () => string | null;
 }
 
@@ -50,7 +50,7 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     log.error({ code, ...(cause === null ? {} : { cause }), reason }, STORE[broken.how].begin);
   };
   const lookAtRights = async (): Promise<void> => {
-    if (broken !== null) return;
+    if (broken !== null && !isRefused(broken)) return;
     const now = await missingRights(db).catch(() => missing);
     if (now.join() === missing.join()) return;
     missing = now;
@@ -76,8 +76,13 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     await lookAtRights();
     db.replicas().forEach(lookAtReplica);
   });
-  return { ...poller, fault: () => broken?.failure.message ?? (missing.length === 0 ? null : lacking(missing)) };
+  const fault = (): string | null =>
+    missing.length > 0 && (broken === null || isRefused(broken)) ? lacking(missing) : (broken?.failure.message ?? null);
+  return { ...poller, fault };
 }
+
+/** The look itself lacks a right. */
+const isRefused = ({ failure }: Broken): boolean => failure.code === 'store.rights';
 
 const LACKS = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
 

@@ -134,7 +134,7 @@ if (findPostgres() === null) {
       expect(await ask('/metrics')).toEqual([200, expect.stringContaining('\nbailiwick_ready{check="store"} 0\n')]);
       expect(await ask('/admin/v1/keys')).toEqual([503, expect.stringContaining('"code":"db.unavailable"')]);
       const shown =
-        /^ready +no: store; waiting for the store: .* cannot be reached: .*\nversion +\S+\nstarted +\S+\nstore +external, not/;
+        /^ready +no: store; waiting for the store: .* cannot be reached: .*\nversion +\S+\nstarted +\S+\nstore +external, not ready\n/;
       for (const door of [
         ['--admin-socket', 'admin.sock'],
         ['--admin-url', `http://127.0.0.1:${String(port)}`],

@@ -13,6 +13,7 @@ import { fromRoot } from '../support/root.js';
 import { type CliRun, runCli } from '../support/run-cli.js';
 import { type Served, startServing } from '../support/serve-process.js';
 import { makeFolder } from '../support/temp-folder.js';
+import { until } from '../support/until.js';
 
 const statementsOf = (name: string): readonly string[] =>
   readFileSync(fromRoot(`deploy/postgresql/${name}`), 'utf8')
@@ -40,6 +41,11 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     return stdout.trim();
   };
 
+  const serve = (): Promise<Served> => {
+    const settings = ['--config', join(cwd, 'bailiwick.yaml'), '--policy', join(cwd, 'first.json')];
+    return startServing(null, 'serve', '--database-url', urlOf('bailiwick_gateway'), ...settings);
+  };
+
   beforeAll(async () => {
     server = await startPostgres();
     const policies = Object.entries({ first: POLICY('/'), second: POLICY('/labs') });
@@ -56,8 +62,7 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     await runSql(urlOf('bailiwick_owner'), ...statementsOf('grants.sql'));
     key = await as('bailiwick_gateway', 'keys', 'create', '--actor', 'ana', '--identity', 'orcid:ana');
     keepSecret(key);
-    const settings = ['--config', join(cwd, 'bailiwick.yaml'), '--policy', join(cwd, 'first.json')];
-    served = await startServing(null, 'serve', '--database-url', urlOf('bailiwick_gateway'), ...settings);
+    served = await serve();
   }, 120_000);
 
   afterAll(async () => {
@@ -162,6 +167,30 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     expect(await as('bailiwick_gateway', 'audit', 'verify', join(cwd, 'audit'))).toMatch(/intact/);
   }, 60_000);
 
+  it('is named as lacking a right that is taken from a running gateway, also where none of its statements work', async () => {
+    const running = (served = await serve());
+    const fault = async (): Promise<unknown> => {
+      const { json } = await callAdmin(join(cwd, 'admin.sock'), { path: '/admin/v1/status' });
+      return Reflect.get(Object(json?.['store']), 'fault');
+    };
+    const taken = {
+      'SELECT on records': 'SELECT ON bailiwick.records',
+      'USAGE on schema bailiwick': 'USAGE ON SCHEMA bailiwick',
+    };
+    for (const [right, privilege] of Object.entries(taken)) {
+      const before = running.stderr().length;
+      const said = (text: string) => () => running.stderr().slice(before).includes(text);
+      await runSql(urlOf('bailiwick_owner'), `REVOKE ${privilege} FROM bailiwick_gateway`);
+      await until(said(`"missing":["${right}"]`), running.stderr);
+      expect(await fault()).toBe(`the database user lacks rights: ${right}`);
+      await runSql(urlOf('bailiwick_owner'), ...statementsOf('grants.sql'));
+      await until(said('has all rights that requests need again'), running.stderr);
+      await until(async () => (await fault()) === null);
+    }
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toBe(0);
+  }, 60_000);
+
   it('is refused at the start if a right is missing, by its name, or all of them', async () => {
     const start = (): Promise<CliRun> =>
       runCli(['serve', '--config', 'bailiwick.yaml', '--policy', 'first.json', '--listen', '127.0.0.1:0'], {
@@ -177,6 +206,21 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     expect([refused.status, refused.stderr]).toEqual([6, expect.stringContaining('grants.sql')]);
     expect(refused.stderr).toMatch(/INSERT on records.*SELECT on schema_migrations/);
     expect(refused.stderr).not.toContain('api_keys');
+    // A table that this release adds is made by `migrate`, and cannot be granted before that.
+    const newest = 'name = (SELECT max(name) FROM bailiwick.applied)';
+    await runSql(
+      urlOf('bailiwick_owner'),
+      'GRANT SELECT ON bailiwick.schema_migrations TO bailiwick_gateway',
+      'CREATE TABLE bailiwick.applied AS SELECT * FROM bailiwick.schema_migrations',
+      `DELETE FROM bailiwick.schema_migrations WHERE ${newest}`,
+    );
+    const older = await start();
+    expect([older.status, older.stderr]).toEqual([6, expect.stringContaining('run `bailiwick migrate`')]);
+    await runSql(
+      urlOf('bailiwick_owner'),
+      `INSERT INTO bailiwick.schema_migrations SELECT * FROM bailiwick.applied WHERE ${newest}`,
+      'DROP TABLE bailiwick.applied',
+    );
     await runSql(urlOf('bailiwick_owner'), 'REVOKE USAGE ON SCHEMA bailiwick FROM bailiwick_gateway');
     const closed = await start();
     expect([closed.status, closed.stderr]).toEqual([6, expect.stringContaining('grants.sql')]);

@@ -136,10 +136,11 @@ const ROWS: readonly (readonly [name: string, text: (body: AnswerMembers) => str
   ['peers', peersText],
 ];
 
+/** One that is not ready may be reachable: a standby answers queries. */
 function storeText(store: AnswerMembers): string {
   const fault = store.get('fault') ?? null;
-  const how = store.get('ok') === true ? 'reachable' : 'not reachable';
-  return `${textOf(store.get('kind'))}, ${fault === null ? how : `cannot be used: ${textOf(fault)}`}`;
+  const how = store.get('ok') === true ? 'reachable' : 'not ready';
+  return `${textOf(store.get('kind'))}, ${how}${fault === null ? '' : `; ${textOf(fault)}`}`;
 }
 
 function workersText(workers: AnswerMembers): string {

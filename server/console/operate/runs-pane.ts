@@ -94,11 +94,7 @@ function factsOf(status: Status): readonly Fact[] {
       statement === null ? 'none' : `generation ${String(statement.generation)}, expires ${statement.expiresAt}`,
     ],
     ['Shadow', shadow === null ? 'none' : shadow.snapshot],
-    [
-      'Store',
-      `${status.store.kind}, ${status.store.ok ? 'reachable' : 'not reachable'}`,
-      status.store.ok ? 'good' : 'bad',
-    ],
+    ['Store', `${status.store.kind}, ${status.store.ok ? 'reachable' : 'not ready'}`, status.store.ok ? 'good' : 'bad'],
     audit === null
       ? ['Audit log', 'none']
       : audit.ok

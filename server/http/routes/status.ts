@@ -25,7 +25,7 @@ export interface StatusOptions {
   /** Null if the gateway does not look for others. */
   readonly peers: Pick<Peers, 'list'> | null;
   readonly readiness: () => Promise<Readiness>;
-  /** Why the store cannot be used; null if it can be. */
+  /** What is wrong with the store; null if nothing is. */
   readonly storeFault: () => string | null;
   /** Null if nothing is recorded. */
   readonly audit: Pick<Recorder, 'lags'> | null;

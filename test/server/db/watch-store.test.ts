@@ -49,10 +49,16 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   expect([await look(), watch.fault()]).toEqual([['info the store takes writes again seconds'], null]);
 
   if (kind === 'external') {
-    missing = [{ place: '1' }];
+    missing = [{ needed: 'SELECT on activations' }];
     const lacks = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
     expect(await look()).toEqual([`error ${lacks} missing`]);
     expect([await look(), watch.fault()]).toEqual([[], 'the database user lacks rights: SELECT on activations']);
+    // The look itself needs rights, too.
+    failure = new StoreError('store.rights', 'lacks a privilege');
+    await look();
+    expect(watch.fault()).toBe('the database user lacks rights: SELECT on activations');
+    failure = null;
+    await look();
     missing = [];
     expect(await look()).toEqual(['info the database user has all rights that requests need again ']);
   }
