@@ -20,6 +20,8 @@ const checks = { type: 'object', additionalProperties: said };
 
 export const HEALTH_SCHEMA = Object.freeze({ title: 'Health', ...whole({ status: said, checks }) });
 
+const kind = schema({ title: 'StoreKind', enum: ['embedded', 'external'] });
+
 export const STATUS_SCHEMA = Object.freeze({
   title: 'Status',
   ...whole({
@@ -60,7 +62,7 @@ export const STATUS_SCHEMA = Object.freeze({
     stale: { enum: ['no', 'soft', 'hard'] },
     undecided: { description: 'Why the gateway decides nothing; null while it does.', type: ['string', 'null'] },
     store: whole({
-      kind: { enum: ['embedded', 'external'] },
+      kind,
       ok: flag,
       fault: {
         description:
@@ -134,6 +136,21 @@ export const STATUS_SCHEMA = Object.freeze({
     },
   }),
 });
+
+const WAITING_SCHEMA = Object.freeze({
+  title: 'WaitingStatus',
+  description: 'Of a gateway that waits for its store at the start.',
+  ...whole({
+    version: text,
+    startedAt: instant,
+    ready: { const: false },
+    checks: { description: 'Those of `/readyz`.', ...checks },
+    waiting: { description: 'Why the store cannot be reached.', ...text },
+    store: whole({ kind, ok: { const: false } }),
+  }),
+});
+
+export const STATUS_ANSWER = Object.freeze({ anyOf: [STATUS_SCHEMA, WAITING_SCHEMA] });
 
 const reason = schema({
   description: 'Why, for people: it is kept with the activation.',

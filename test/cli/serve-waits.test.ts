@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { STATUS_ANSWER } from '../../server/api/admin-schemas.js';
 import { awaitStore } from '../../server/cli/open-store.js';
 import { loadConfig } from '../../server/config/index.js';
 import { openDatabase } from '../../server/db/database.js';
@@ -142,6 +144,10 @@ if (findPostgres() === null) {
         const { status, stdout } = await runCli(['status', ...door], { cwd, env });
         expect([status, stdout]).toEqual([0, expect.stringMatching(shown)]);
       }
+      const told: unknown = JSON.parse((await ask('/admin/v1/status'))[1]);
+      expect(told).toMatchObject({ ready: false, waiting: expect.stringContaining('cannot be reached') });
+      const ajv = new Ajv2020({ strict: false, validateFormats: false });
+      expect([ajv.validate(STATUS_ANSWER, told), ajv.errors]).toEqual([true, null]);
       // A page that somebody points here under another name is told nothing.
       const rebound = await fetch(`http://127.0.0.1:${String(port)}/admin/v1/status`, {
         headers: { origin: 'http://x' },

@@ -1,6 +1,6 @@
 // GET /admin/v1/status: what runs here, since when, and how old it is.
 import { formatInstant, type Instant } from '../../../engine/index.js';
-import { STATUS_SCHEMA } from '../../api/admin-schemas.js';
+import { STATUS_ANSWER } from '../../api/admin-schemas.js';
 import type { AuditLags, Recorder } from '../../audit/trail.js';
 import type { Database } from '../../db/database.js';
 import type { ReplicaState } from '../../db/replica.js';
@@ -48,7 +48,7 @@ export function makeStatusRoute(options: StatusOptions): StatusRoute {
     operationId: 'getStatus',
     summary: 'Show what this gateway runs',
     input: {},
-    output: { 200: { type: 'application/json', schema: STATUS_SCHEMA } },
+    output: { 200: { type: 'application/json', schema: STATUS_ANSWER } },
     answer: async ({ at }) => {
       const { isReady, checks } = await readiness();
       const state = policies.state();
