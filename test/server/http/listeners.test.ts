@@ -269,12 +269,24 @@ function idOf(answer: string): string | undefined {
 }
 
 describe('a request that never was one', () => {
-  test.each<[string, string, number, string, string?]>([
+  test.each<[string, string, number, string, string | undefined]>([
     ['is no HTTP', 'hello\r\n\r\n', 400, 'request.malformed', 'HPE_INVALID_METHOD'],
     ['names no host', 'OPTIONS / HTTP/1.0\r\n\r\n', 400, 'request.malformed', NO_HOST],
-    ['has too large headers', `GET / HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'request.headers_too_large'],
-    ['asks for a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'request.method'],
-    ['has a target that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 414, 'request.uri_too_long'],
+    [
+      'has too large headers',
+      `GET / HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'request.headers_too_large',
+      undefined,
+    ],
+    ['asks for a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'request.method', undefined],
+    [
+      'has a target that is too long',
+      `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n\r\n`,
+      414,
+      'request.uri_too_long',
+      undefined,
+    ],
   ])(
     'because it %s is a problem, and a line of the log with its id and address',
     async (_, bytes, status, code, reason) => {
