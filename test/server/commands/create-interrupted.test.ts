@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { type Database, openDatabase } from '../../../server/db/database.js';
+import { openDatabase } from '../../../server/db/database.js';
 import { type Answered, type CommandDoors, openCommandDoors } from '../../support/command-doors.js';
 import { describeOnStores } from '../../support/stores.js';
 import { until } from '../../support/until.js';
@@ -47,72 +47,68 @@ describeOnStores('an interrupted create', (store) => {
   const HASTY = 300;
   const ONE = { namespace: '/', name: 'one of a batch' };
 
-  async function openBehind(front: LosingFront, statementTimeout?: number): Promise<CommandDoors & { db: Database }> {
+  /** A gateway whose store is behind a front. Closing it closes both. */
+  async function openBehind(statementTimeout?: number): Promise<CommandDoors & { readonly front: LosingFront }> {
+    const front = await losingFront(urlOf(store.config));
     const time = statementTimeout === undefined ? {} : { statementTimeout };
     const db = await openDatabase({ ...store.config, kind: 'external', url: front.url, ...time });
-    return { ...(await openCommandDoors({ db, actors: ACTORS })), db };
+    const doors = await openCommandDoors({ db, actors: ACTORS });
+    const close = async (): Promise<void> => {
+      await doors.close();
+      await db.close();
+      front.close();
+    };
+    return { ...doors, front, close };
   }
 
   it.each<[string, Loss, '503 db.unavailable' | '504 db.timeout']>([
     ['the connection was lost', 'ends', '503 db.unavailable'],
     ['the network went silent', 'silent', '504 db.timeout'],
   ])('may have been done, if %s with its answer: its key has the answer', async (name, loss, code) => {
-    const front = await losingFront(urlOf(store.config));
-    const doors = await openBehind(front, HASTY);
-    front.loseAnswerTo(name, loss);
+    const doors = await openBehind(HASTY);
+    doors.front.loseAnswerTo(name, loss);
     expect(told(await create(doors, name))).toEqual([code, 'unknown']);
     const again = await create(doors, name);
     expect([again.status, again.header('idempotency-replayed')]).toEqual([201, 'true']);
     expect(await made(name)).toEqual({ records: 1, events: 1 });
     await doors.close();
-    await doors.db.close();
-    front.close();
   });
 
   it.each<[Loss, '503 db.unavailable' | '504 db.timeout']>([
     ['ends', '503 db.unavailable'],
     ['silent', '504 db.timeout'],
   ])('may have been done as a batch, too (the connection %s)', async (loss, code) => {
-    const front = await losingFront(urlOf(store.config));
-    const doors = await openBehind(front, HASTY);
+    const doors = await openBehind(HASTY);
     const commands = [ONE, ONE].map((body) => ({ method: 'POST', path: '/api/v1/resources', body }));
     const batch = (): Promise<Answered> =>
       doors.send('ada', 'POST /api/v1/batch', { body: { commands }, key: `batch-${loss}` });
-    front.loseAnswerTo(COMMIT, loss);
+    doors.front.loseAnswerTo(COMMIT, loss);
     expect(told(await batch())).toEqual([code, 'unknown']);
     const again = await batch();
     expect([again.status, again.header('idempotency-replayed')]).toEqual([200, 'true']);
     await doors.close();
-    await doors.db.close();
-    front.close();
   });
 
   it('may have been done as a change, too: the same change with its revision says so', async () => {
-    const front = await losingFront(urlOf(store.config));
-    const doors = await openBehind(front);
+    const doors = await openBehind();
     const { id } = (await create(doors, 'to change')).json;
     const change = (): Promise<Answered> =>
       doors.send('ada', `PATCH /api/v1/resources/${String(id)}`, { body: { description: 'changed once' }, ifMatch: 1 });
-    front.loseAnswerTo('changed once', 'ends');
+    doors.front.loseAnswerTo('changed once', 'ends');
     expect(told(await change())).toEqual(['503 db.unavailable', 'unknown']);
     expect(told(await change())).toEqual(['412 record.precondition', undefined]);
     await doors.close();
-    await doors.db.close();
-    front.close();
   });
 
   it('was not done, if the connection was lost before COMMIT', async () => {
-    const front = await losingFront(urlOf(store.config));
-    const doors = await openBehind(front);
+    const doors = await openBehind();
     const commands = [{ method: 'POST', path: '/api/v1/resources', body: { ...ONE, name: 'lost before its end' } }];
     const batch = (): Promise<Answered> =>
       doors.send('ada', 'POST /api/v1/batch', { body: { commands: [...commands, ...commands] }, key: 'before' });
-    front.loseAnswerTo('lost before its end', 'ends');
+    doors.front.loseAnswerTo('lost before its end', 'ends');
     expect(told(await batch())).toEqual(['503 db.unavailable', undefined]);
     expect((await batch()).header('idempotency-replayed')).toBeUndefined();
     await doors.close();
-    await doors.db.close();
-    front.close();
   });
 
   it.each([
