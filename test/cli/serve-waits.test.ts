@@ -130,6 +130,13 @@ if (findPostgres() === null) {
         const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`, { method });
         return [answer.status, await answer.text()];
       };
+      // The line comes before the listener.
+      await until(() =>
+        ask('/livez').then(
+          () => true,
+          () => false,
+        ),
+      );
       expect(await ask('/livez')).toEqual([200, '{"status":"ok","checks":{}}']);
       expect(await ask('/livez', 'HEAD')).toEqual([200, '']);
       expect(await ask('/readyz')).toEqual([503, '{"status":"failed","checks":{"store":"failed"}}']);
