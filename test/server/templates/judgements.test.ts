@@ -41,15 +41,15 @@ it.each<[string, object, unknown]>([
   one.assertSettled();
 });
 
-it('puts off many texts for a pattern, although each of them is soon looked at', () => {
+it('puts off many texts for a pattern, although each of them is soon looked at', async () => {
   const one = judging('ada');
   const schema = one.schemaFrom({ properties: { p: { items: { not: { pattern: 'a[ab]{250}[cd]' } } } } });
   let state = 1;
   const letter = (): string => ((state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) >>> 31 === 0 ? 'a' : 'b');
   const texts = Array.from({ length: 700 }, () => Array.from({ length: 220 }, letter).join(''));
-  // The first pattern of a process takes longer than others.
+  // The first pattern of a process takes longer than others, on a busy machine too long.
   one.judge(schema, { value: { p: texts.slice(0, 1) } });
-  one.assertSettled();
+  await one.settle();
   const other = judging('ada');
   other.judge(schema, { value: { p: texts } });
   expect(() => {
