@@ -240,12 +240,15 @@ function lostLog(): CliFailure {
   return new CliFailure(EXIT.away, 'audit.taken', message, { help });
 }
 
+/** Of workers, other than failures of the store. */
+const PASSING: ReadonlySet<string> = new Set(['serve.listen', 'serve.worker_lost']);
+
 /** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { message } = error;
   const code = String(error.code);
-  const status = code === 'serve.listen' ? EXIT.away : statusOfStore(code);
+  const status = PASSING.has(code) ? EXIT.away : statusOfStore(code);
   return new CliFailure(status, code, `the workers cannot be started: ${message}`, { cause: error });
 }
 
