@@ -38,7 +38,7 @@ import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddresses, takeAddresses, takeAdminSocket, warnOfNetwork } from './gateway-addresses.js';
 import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
-import { awaitStore, openStore, sayInLog, statusOfStore } from './open-store.js';
+import { awaitStore, openStore, sayInLog, statusOfStore, storeFailure } from './open-store.js';
 import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
@@ -167,10 +167,10 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       return gateway;
     };
     const serve = async (): Promise<void> => {
-      const gateway = await begin().catch((error: unknown) => {
+      const gateway = await begin().catch(async (error: unknown) => {
         // It may answer already. The process would live as long as that.
         closing = endInTime(log, AT_ONCE);
-        return closeAfter(error, () => opened.gateway?.close(AT_ONCE));
+        return closeAfter(await startFailure(error), () => opened.gateway?.close(AT_ONCE));
       });
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
@@ -231,6 +231,16 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   const report = { faults: faults.map(({ setting: place, ...fault }) => ({ place, ...fault })) };
   const text = lines.map((line) => escapeText(line)).join('\n');
   return new CliFailure(EXIT.precondition, 'serve.authentication', message, { text, report, cause });
+}
+
+/**
+ * A store that takes no writes may be a primary that has become a standby: a gateway that is started again finds the new
+ * one. For a person's command it is a mistake in the name of the store.
+ */
+async function startFailure(error: unknown): Promise<unknown> {
+  const failure = await storeFailure(error);
+  if (!(failure instanceof CliFailure) || failure.code !== 'store.read_only') return error;
+  return new CliFailure(EXIT.away, failure.code, failure.message, failure.detail);
 }
 
 /** Its commands would be refused for good. Started again, it gets a log that nobody has. */
