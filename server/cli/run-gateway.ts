@@ -38,7 +38,7 @@ import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddresses, takeAddresses, takeAdminSocket, warnOfNetwork } from './gateway-addresses.js';
 import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
-import { awaitStore, openStore, sayInLog, statusOfStore } from './open-store.js';
+import { awaitStore, openStore, sayInLog, statusOfStore, storeFailure } from './open-store.js';
 import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
@@ -167,10 +167,10 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       return gateway;
     };
     const serve = async (): Promise<void> => {
-      const gateway = await begin().catch((error: unknown) => {
+      const gateway = await begin().catch(async (error: unknown) => {
         // It may answer already. The process would live as long as that.
         closing = endInTime(log, AT_ONCE);
-        return closeAfter(error, () => opened.gateway?.close(AT_ONCE));
+        return closeAfter(await startFailure(error), () => opened.gateway?.close(AT_ONCE));
       });
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
@@ -233,6 +233,16 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   return new CliFailure(EXIT.precondition, 'serve.authentication', message, { text, report, cause });
 }
 
+/**
+ * A store that takes no writes may be a primary that has become a standby: a gateway that is started again finds the new
+ * one. For a person's command it is a mistake in the name of the store.
+ */
+async function startFailure(error: unknown): Promise<unknown> {
+  const failure = await storeFailure(error);
+  if (!(failure instanceof CliFailure) || failure.code !== 'store.read_only') return error;
+  return new CliFailure(EXIT.away, failure.code, failure.message, failure.detail);
+}
+
 /** Its commands would be refused for good. Started again, it gets a log that nobody has. */
 function lostLog(): CliFailure {
   const message = 'another process has taken over the audit log, because this one stood still for too long';
@@ -240,12 +250,15 @@ function lostLog(): CliFailure {
   return new CliFailure(EXIT.away, 'audit.taken', message, { help });
 }
 
+/** Of workers, other than failures of the store. */
+const PASSING: ReadonlySet<string> = new Set(['serve.listen', 'serve.worker_lost']);
+
 /** A worker that cannot start ends the whole gateway. */
 function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { message } = error;
   const code = String(error.code);
-  const status = code === 'serve.listen' ? EXIT.away : statusOfStore(code);
+  const status = PASSING.has(code) ? EXIT.away : statusOfStore(code);
   return new CliFailure(status, code, `the workers cannot be started: ${message}`, { cause: error });
 }
 

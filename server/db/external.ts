@@ -77,12 +77,15 @@ export async function probeExternal(source: ConnectionSource): Promise<StoreShap
     await assertOwnSession(client, () => open(new StoreClient(source.config(), source.deadline)));
     return { isPartitioned: (await client.run(PARTITIONED)).length > 0 };
   } catch (error) {
-    if (error instanceof StoreError && error.code !== 'store.pooler') throw error;
+    if (error instanceof StoreError && !OF_POOLER.has(error.code)) throw error;
     throw whyRefused(error, placeOf(client));
   } finally {
     client.end().catch(() => undefined);
   }
 }
+
+/** What is found out about a pooler, which does not say where it is. */
+const OF_POOLER: ReadonlySet<string> = new Set(['store.pooler', 'store.connections']);
 
 export interface StoreShape {
   /** Whether records are in several partitions (server/db/partitions.ts). */

@@ -31,7 +31,7 @@ const ADVICE = {
   'store.busy': 'wait, or send less at once',
   'store.timeout': 'ask for less at once',
   'store.connections':
-    'wait, raise `max_connections` of the server or the limit of the role, or lower `database.maxConnections` and `maxWriters`',
+    'wait, raise `max_connections` of the server, the limit of the role or the `pool_size` of a pooler, or lower `database.maxConnections` and `maxWriters`',
   'store.failed': 'check that the store runs, and read its log',
   'store.read_only': 'let the server and the user of DATABASE_URL write, or name the primary',
   'store.rights':

@@ -6,9 +6,9 @@ import type { StoreClient } from './connections.js';
 import { StoreError } from './failures.js';
 
 /**
- * Throws `store.pooler` unless the connection keeps its session. A server that nobody stands in front of has told its
- * own process id. Behind a pooler, the session is looked at again while another connection holds one in a transaction:
- * poolers give the session that was last used first.
+ * Throws `store.pooler` if the connection does not keep its session, and `store.connections` if that cannot be found out.
+ * A server that nobody stands in front of has told its own process id. Behind a pooler, the session is looked at again
+ * while another connection holds one in a transaction: poolers give the session that was last used first.
  */
 export async function assertOwnSession(client: StoreClient, open: () => Promise<StoreClient>): Promise<void> {
   const first = await sessionOf(client);
@@ -17,13 +17,15 @@ export async function assertOwnSession(client: StoreClient, open: () => Promise<
   const other = await inTime(opening);
   if (other === 'late') {
     void opening.then(end, () => undefined);
-    throw new StoreError('store.pooler', 'a pooler has only one session of PostgreSQL to give');
+    throw noSecond();
   }
   try {
     for (let round = 0; round < POOL_LIMITS.poolerRounds; round += 1) {
       await other.run('BEGIN');
-      const again = await inTime(sessionOf(client));
+      const others: number | null = await sessionOf(other);
+      const again: number | null | 'late' = others === first ? null : await inTime(sessionOf(client));
       await other.run('ROLLBACK');
+      if (again === 'late') throw noSecond();
       if (again !== first) {
         throw new StoreError('store.pooler', 'a pooler gives each transaction another session of PostgreSQL');
       }
@@ -37,6 +39,15 @@ export async function assertOwnSession(client: StoreClient, open: () => Promise<
   } finally {
     end(other);
   }
+}
+
+/** It may be slow or full, which says nothing about the sessions that it gives. */
+function noSecond(): StoreError {
+  const seconds = String(POOL_LIMITS.poolerPatience / 1000);
+  return new StoreError(
+    'store.connections',
+    `a pooler has not given two sessions of PostgreSQL at once within ${seconds} s: it is slow or full, which passes, or its pool has only one (\`pool_size\`), which is never enough`,
+  );
 }
 
 function end(client: StoreClient): void {

@@ -28,7 +28,7 @@ export function makeRequestLog(log: Logger, { requests, sample }: RequestLogOpti
     answered: (exchange, status, problem) => {
       const isFault = status >= 500 && problem?.code === 'internal';
       if (!isFault && (status < 400 ? !isSampled(exchange) : requests === 'none')) return;
-      if (problem !== undefined && !isFault && isOfMany(exchange, problem) && !hasRoom(exchange.address)) return;
+      if (!isFault && status >= 400 && isOfMany(exchange, problem) && !hasRoom(exchange.address)) return;
       const fields = { ...describe(exchange, status), ...(problem === undefined ? {} : reasonsOf(problem)) };
       // An error is for somebody to act on. Why the store is away, or the gateway decides nothing, has a line of its own.
       if (isFault) log.error(fields, 'request');
@@ -55,8 +55,8 @@ function isOfStranger({ actor }: Exchange): boolean {
 }
 
 /** Whether there may be any number of such refusals. An actor causes no more of the others than its limits allow. */
-function isOfMany(exchange: Exchange, { code }: ApiProblem): boolean {
-  return isOfStranger(exchange) || code === 'limit.rate' || code === 'overloaded';
+function isOfMany(exchange: Exchange, problem: ApiProblem | undefined): boolean {
+  return isOfStranger(exchange) || problem?.code === 'limit.rate' || problem?.code === 'overloaded';
 }
 
 /** Asked every few seconds. Answers that refuse have a line. */

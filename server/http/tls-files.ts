@@ -31,6 +31,8 @@ export interface TlsIdentity {
   /** Reads the files again. Rejects with `TlsFileError` if they cannot be used; the current pair then stays. */
   readonly renew: () => Promise<'same' | 'renewed'>;
   readonly certificate: () => X509Certificate;
+  /** What is in use, as the files had it. The private key is part of it, so it is only for processes of this gateway. */
+  readonly files: () => ReadPair;
   /** When the certificate expires, or before it that of its issuer. */
   readonly expires: () => Instant;
   /**
@@ -48,14 +50,22 @@ export interface TlsIdentity {
 
 export type CertificateTimes = Pick<TlsIdentity, 'expires' | 'clientCaExpires' | 'fault'>;
 
-/** Rejects with `TlsFileError`. An expired certificate is used only at the start, or in place of another expired one. */
-export async function openTlsIdentity(files: TlsFiles, { now }: Clock = systemClock): Promise<TlsIdentity> {
-  let current = checkPair(await readPair(files));
+/**
+ * Rejects with `TlsFileError`. An expired certificate is used only at the start, or in place of another expired one. What
+ * another process of this gateway has `accepted` is used in place of what the files have now.
+ */
+export async function openTlsIdentity(
+  files: TlsFiles,
+  { now }: Clock = systemClock,
+  accepted: ReadPair | null = null,
+): Promise<TlsIdentity> {
+  let current = checkPair(accepted ?? (await readPair(files)));
   const listeners: ((context: SecureContextOptions) => void)[] = [];
   return {
     asksClients: files.clientCaFile !== null,
     context: () => current.context,
     certificate: () => current.certificate,
+    files: () => current.read,
     expires: () => firstToEnd(current).ends,
     clientCaExpires: () => current.clientCa?.ends ?? null,
     fault: () => faultOfTime(current, now()),
@@ -106,7 +116,7 @@ function isSame(a: ReadFile | null, b: ReadFile | null): boolean {
 }
 
 /** Certificate, key and, if clients are asked for certificates, the authorities for these. */
-type ReadPair = readonly [cert: ReadFile, key: ReadFile, clientCa: ReadFile | null];
+export type ReadPair = readonly [cert: ReadFile, key: ReadFile, clientCa: ReadFile | null];
 
 async function readPair({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<ReadPair> {
   const [cert, key] = [await readOne(certFile), await readOne(keyFile)];

@@ -4,6 +4,7 @@ import type { TrailState } from '../audit/trail.js';
 import type { Ending } from '../compose.js';
 import type { Address, Config } from '../config/index.js';
 import type { TcpAt } from '../http/listen-at.js';
+import type { ReadPair } from '../http/tls-files.js';
 import type { Series } from '../metrics/series.js';
 import type { PublicationRule } from '../policy/open/verify-offer.js';
 import type { Findings } from '../shadow/live-comparison.js';
@@ -37,6 +38,8 @@ export interface WorkerStart {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where all of them listen. */
   readonly listen: Address;
+  /** The certificate and key in use, which their files need not have any more; null without TLS. */
+  readonly certificate: ReadPair | null;
   readonly state: TrailState;
   readonly toFollow: ToFollow | null;
   /** The activation in force, and how many milliseconds ago its source confirmed it. */

@@ -9,6 +9,7 @@ import {
   type GatewayServices,
   listenToAdmins,
   makeServices,
+  type TlsIdentity,
   urlOf,
 } from '../compose.js';
 import type { Config } from '../config/index.js';
@@ -31,6 +32,8 @@ export interface PrimaryOptions extends GatewayOptions {
   /** The address where the workers will listen. They open it once they can answer. */
   readonly listen: Bound<TcpAt>;
   readonly audit: AuditTrail;
+  /** What new workers use; null without TLS. */
+  readonly certificates: TlsIdentity | null;
 }
 
 /** Resolves when all workers serve. Throws `WorkerError`, and `AuthenticationError`. */
@@ -73,6 +76,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
         rule,
         // With port 0 cluster gives all of them the one that it found for the first.
         listen: { host: asked.host, port: asked.port },
+        certificate: options.certificates?.files() ?? null,
         state: trail.state(),
         toFollow: services.shadow.toFollow(),
         confirmed: confirmedOf(services),

@@ -110,10 +110,11 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
     failed.reject(error);
   };
 
-  const onExit = (slot: Slot, how: string): void => {
+  /** Without an exit status, a signal ended the worker, or there was no process for it: what is short then may come back. */
+  const onExit = (slot: Slot, how: string, code = 'serve.worker_lost'): void => {
     clearTimeout(slot.timer ?? undefined);
     const served = slot.generation !== null;
-    const fault = slot.fault ?? { code: 'serve.worker', message: `a worker ended before it served (${how})` };
+    const fault = slot.fault ?? { code, message: `a worker ended before it served (${how})` };
     slot.worker = null;
     slot.generation = null;
     slot.fault = null;
@@ -197,7 +198,8 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
       if (slot.worker === worker) onSaid(slot, message);
     });
     worker.once('exit', (code: number | null, signal: string | null) => {
-      onExit(slot, signal === null || signal === '' ? `exit status ${String(code)}` : signal);
+      if (signal === null || signal === '') onExit(slot, `exit status ${String(code)}`, 'serve.worker');
+      else onExit(slot, signal);
     });
   };
 

@@ -3,6 +3,7 @@
 // it, and the primary starts another.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  AuthenticationError,
   listen,
   loadTheRest,
   makeServices,
@@ -41,6 +42,7 @@ async function start({
   config,
   rule,
   listen: address,
+  certificate,
   state,
   toFollow,
   confirmed,
@@ -57,7 +59,7 @@ async function start({
   const tracing = await openTracing(env, log);
   const ledger = makeRateLedger();
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
-  const tls = await openTls(config);
+  const tls = await openTls(config, certificate);
   const db = await openDatabase({ ...storeOf(config), ...config.database, isGuest: true });
   const folder = tableFolderOf(config);
   // The primary keeps the tables, before it records an activation.
@@ -165,9 +167,12 @@ async function start({
   };
 }
 
-function openTls({ tls: { certFile, keyFile }, authentication }: Config): Promise<TlsIdentity | null> {
+function openTls(
+  { tls: { certFile, keyFile }, authentication }: Config,
+  accepted: WorkerStart['certificate'],
+): Promise<TlsIdentity | null> {
   if (certFile === null || keyFile === null) return Promise.resolve(null);
-  return openTlsIdentity({ certFile, keyFile, clientCaFile: authentication.mtls?.caFile ?? null });
+  return openTlsIdentity({ certFile, keyFile, clientCaFile: authentication.mtls?.caFile ?? null }, clock, accepted);
 }
 
 class StartError extends Error {
@@ -189,13 +194,19 @@ function send(message: ToPrimary): void {
   process.send?.(message, undefined, undefined, () => undefined);
 }
 
+function messageOf(error: unknown): string {
+  if (error instanceof AuthenticationError)
+    return error.faults.map(({ setting, message }) => `${setting}: ${message}`).join('; ');
+  return error instanceof Error ? error.message : 'a worker could not be started';
+}
+
 /** Tells the primary why, and ends. */
 function giveUp(error: unknown): void {
   const known =
     error instanceof StartError ? error : systemCodeOf(error) === 'EADDRINUSE' ? TAKEN : toStoreError(error);
   const fault = {
     code: known?.code ?? 'serve.worker',
-    message: known?.message ?? (error instanceof Error ? error.message : 'a worker could not be started'),
+    message: known?.message ?? messageOf(error),
   };
   process.send?.({ kind: 'failed', ...fault } satisfies ToPrimary, undefined, undefined, () => process.exit(1));
 }

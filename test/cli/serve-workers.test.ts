@@ -310,6 +310,12 @@ const FAILED = '{ kind: "failed", code: "store.connections", message: "the store
 it.each([
   ['needs somebody', `${IN_WORKER} process.exit(7);`, 6, 'a worker ended before it served (exit status 7)'],
   [
+    'is a signal, as where memory is short',
+    `${IN_WORKER} process.kill(process.pid, 'SIGKILL');`,
+    10,
+    'a worker ended before it served (SIGKILL)',
+  ],
+  [
     'passes by itself',
     `${IN_WORKER} process.send(${FAILED}, () => process.exit(1));`,
     10,

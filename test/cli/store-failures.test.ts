@@ -1,12 +1,15 @@
 // A store that fails while a command uses it: exit 6, a code of the store, what to do, and nothing of SQL or of stored
-// values. On a real PostgreSQL, if there is one.
+// values. A gateway ends with a status to try again where that may pass. On a real PostgreSQL, if there is one.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
-import { runCli } from '../support/run-cli.js';
+import { runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const LINE = '{"family":"resource","namespace":"/labs/canary-value","name":"lens"}\n';
+const POLICY = 'bailiwick: 1\nname: fails\nproviders:\n  orcid: {}\n';
+const SETTINGS =
+  'policy: policy\nlisten: 127.0.0.1:0\nadminListen: none\nadminSocket: none\naudit: { folder: audit }\n';
 const SECRETIVE = /canary-value|insert|select|create table|records|api_keys|permission denied|bug of bailiwick/i;
 const CREATE_KEY = ['keys', 'create', '--actor', 'canary-value', '--identity', 'orcid:a'];
 
@@ -20,7 +23,7 @@ if (!available)
 
   beforeAll(async () => {
     server = await startPostgres();
-    cwd = await makeFolder({ 'records.jsonl': LINE });
+    cwd = await makeFolder({ 'records.jsonl': LINE, 'serve.yaml': SETTINGS, 'policy/policy.yaml': POLICY });
     await sql(
       'postgres',
       'CREATE DATABASE whole',
@@ -67,6 +70,17 @@ if (!available)
     expect([text.status, text.stdout]).toEqual([6, '']);
     expect(text.stderr).toMatch(/^store: [^\n]+\nerror: [^\n]+ \(SQLSTATE [0-9A-Z]{5}\)\n {2}help: [^\n]+\n$/);
     expect(text.stderr).not.toMatch(SECRETIVE);
+  });
+
+  test('serve may be started again where its store takes no writes: that may have become a standby, and another is the primary', async () => {
+    const env = { DATABASE_URL: urlOf('reading') };
+    const { status, stdout, stderr } = await spawnCli(['serve', '--config', 'serve.yaml', '--format', 'json'], {
+      cwd,
+      env,
+    });
+    const error = { code: 'store.read_only', message: expect.stringContaining('SQLSTATE 25006') };
+    expect([status, JSON.parse(stdout)]).toEqual([10, { error }]);
+    expect(stderr).not.toMatch(SECRETIVE);
   });
 
   test('a connection ended during load says to run it again, which goes on', async () => {

@@ -140,8 +140,8 @@ describe('what is replaced on disk counts in each worker', () => {
 it('goes on with the workers that serve while another cannot be replaced, and replaces it once it can', async () => {
   const key = await makeKey();
   const [{ pid, worker } = {}] = said('a worker serves');
-  const keyFile = join(folder, 'server.key');
-  await rename(keyFile, `${keyFile}.away`);
+  const list = join(folder, 'revoked.txt');
+  await rename(list, `${list}.away`);
   process.kill(Number(pid), 'SIGKILL');
   while (said('a worker has died and will be replaced').length === 0) await sleep(10);
   const failures = (): readonly Readonly<Record<string, unknown>>[] =>
@@ -154,12 +154,33 @@ it('goes on with the workers that serve while another cannot be replaced, and re
     }
     served.child.kill('SIGHUP');
   }
-  expect(failures().at(-1)).toMatchObject({ worker, message: expect.stringContaining(keyFile) as unknown });
-  await rename(`${keyFile}.away`, keyFile);
+  const message = 'authentication.revocationsFile: the file does not exist';
+  expect(failures().at(-1)).toMatchObject({ worker, message });
+  await rename(`${list}.away`, list);
   while (said('a worker serves').length < 3) {
     served.child.kill('SIGHUP');
     await sleep(200);
   }
   await askAll(key);
   expect(await lastWorkers(4)).toEqual(new Set([1, 2]));
+});
+
+it('gives a worker that is replaced the certificate in use, and not the expired one that all others refuse', async () => {
+  const key = await makeKey();
+  const [before] = await askAll(key);
+  await issue(folder, 'server', { authority, days: -1 });
+  served.child.kill('SIGHUP');
+  const refusedBy = (): ReadonlySet<unknown> =>
+    new Set(
+      said('the TLS certificate was not renewed, and the one in use stays')
+        .filter(({ reason }) => String(reason).includes(' expired at '))
+        .map(({ worker }) => worker),
+    );
+  while (refusedBy().size < 3) await sleep(20);
+  const serving = said('a worker serves');
+  process.kill(Number(serving.at(-1)?.['pid']), 'SIGKILL');
+  while (said('a worker serves').length === serving.length) await sleep(20);
+  const answers = await askAll(key);
+  expect(await lastWorkers(4)).toEqual(new Set([1, 2]));
+  expect(new Set(answers.map(({ certificate }) => certificate))).toEqual(new Set([before?.certificate]));
 });

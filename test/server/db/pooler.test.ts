@@ -1,8 +1,11 @@
-// Poolers in front of PostgreSQL: one that keeps sessions serves, one that does not is found at the start.
+// Poolers in front of PostgreSQL: one that keeps sessions serves, one that does not is found at the start, and one that
+// is full or slow is not taken for either.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { StoreClient } from '../../../server/db/connections.js';
 import { openDatabase } from '../../../server/db/database.js';
+import { assertOwnSession } from '../../../server/db/pooler.js';
 import { sql } from '../../../server/db/sql.js';
 import { findPgbouncer, startPgbouncer, type TestPgbouncer } from '../../support/pgbouncer.js';
 import { findPostgres, startPostgres, type TestPostgres } from '../../support/postgres.js';
@@ -42,7 +45,6 @@ if (findPgbouncer() === null || findPostgres() === null) {
       ['transactions in turn', ['pool_mode = transaction', 'server_round_robin = 1'], 'another session'],
       ['transactions in one session', ['pool_mode = transaction', 'default_pool_size = 1'], 'another session'],
       ['statements', ['pool_mode = statement'], 'refuses transactions'],
-      ['one session', ['pool_mode = session', 'default_pool_size = 1'], 'only one session'],
     ])(
       'that gives %s is refused at the start, and told from others',
       async (_, settings, message) => {
@@ -54,6 +56,51 @@ if (findPgbouncer() === null || findPostgres() === null) {
       },
       30_000,
     );
+
+    const SLOW_OR_FULL = {
+      code: 'store.connections',
+      message: expect.stringMatching(/slow or full.*pool has only one/),
+      help: expect.stringMatching(/^wait.*pool_size/),
+    };
+
+    it('that is full is not told from one with a single session, and serves once it is not', async () => {
+      await expect(open(['pool_mode = session', 'default_pool_size = 1'])).rejects.toMatchObject(SLOW_OR_FULL);
+      await bouncer?.stop();
+      bouncer = await startPgbouncer(server.url, ['pool_mode = session', 'default_pool_size = 2']);
+      const { url } = bouncer;
+      const holder = new pg.Client({ connectionString: url });
+      await holder.connect();
+      await holder.query('SELECT 1');
+      await expect(openDatabase({ kind: 'external', url })).rejects.toMatchObject(SLOW_OR_FULL);
+      await holder.end();
+      const database = await openDatabase({ kind: 'external', url });
+      await database.close();
+    }, 30_000);
+
+    it('that answers late is not taken for one that gives others', async () => {
+      await bouncer?.stop();
+      bouncer = await startPgbouncer(server.url, ['pool_mode = session']);
+      const { url } = bouncer;
+      const connect = async (): Promise<StoreClient> => {
+        const client = new StoreClient({ connectionString: url }, 0);
+        await client.connect();
+        return client;
+      };
+      const client = await connect();
+      const [row] = await client.run<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+      const pid = row?.pid ?? 0;
+      const second = async (): Promise<StoreClient> => {
+        const other = await connect();
+        process.kill(pid, 'SIGSTOP');
+        return other;
+      };
+      try {
+        await expect(assertOwnSession(client, second)).rejects.toMatchObject(SLOW_OR_FULL);
+      } finally {
+        process.kill(pid, 'SIGCONT');
+        await client.end();
+      }
+    }, 30_000);
 
     it('that gives sessions serves, with our limits and without being told to ignore anything', async () => {
       const database = await open(['pool_mode = session', 'default_pool_size = 30']);

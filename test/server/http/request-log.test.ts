@@ -207,6 +207,12 @@ test.each<[string, (address: string) => void]>([
     },
   ],
   [
+    'looks whether a gateway is ready that is not',
+    (address) => {
+      log.answered({ ...exchangeFrom(address, '/readyz'), actor: null }, 503, undefined);
+    },
+  ],
+  [
     'reads without a credential',
     (address) => {
       refuse('authz.denied', address, PUBLIC);
