@@ -290,6 +290,11 @@ const KINDS = kindsOf({
     title: 'The store cannot be reached',
     help: 'Try again in a moment. If that does not help, tell the operator of the gateway. If `outcome` is `unknown`, a write may have been done: repeat it with the same `Idempotency-Key` or `If-Match`. Otherwise no record was written.',
   },
+  starting: {
+    status: 503,
+    title: 'The gateway is starting',
+    help: 'Try again in a moment; nothing was done. If it lasts, the log of the gateway says what it does.',
+  },
   shutting_down: {
     status: 503,
     title: 'The gateway is shutting down',

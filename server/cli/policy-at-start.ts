@@ -22,6 +22,7 @@ import {
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
 import type { Content, LookResult, Offer, Source, Why } from '../policy/sources/source.js';
+import { timedSource } from '../policy/sources/timed-source.js';
 import type { NamedFile } from '../signing/named-file.js';
 import { makeLogger } from '../telemetry/log.js';
 import { CliFailure, EXIT, type ExitStatus, usage } from './exit.js';
@@ -134,15 +135,8 @@ async function stillOffers(source: Source): Promise<boolean> {
   return found?.kind === 'same';
 }
 
-/** Only a directory store is on a disk. The other sources have times of their own. Rejects like the source's own look. */
-async function look(source: Source, why: Why): Promise<LookResult> {
-  const ask = (): Promise<LookResult> => source.look(why, new AbortController().signal);
-  if (!('directory' in source.facts)) return ask();
-  return answered(ask, SOURCE_LIMITS.silence).catch((error: unknown) => {
-    throw error instanceof NoAnswer
-      ? refusal('source.unreadable', `its disk does not answer (${error.message})`)
-      : error;
-  });
+function look(source: Source, why: Why): Promise<LookResult> {
+  return source.look(why, new AbortController().signal);
 }
 
 type TakeOffered = Found['takeOffered'];
@@ -177,8 +171,16 @@ function noPolicy(): CliFailure {
 
 const MAIN = 'refs/heads/main';
 
-/** The source that is followed instead of a path; null if none is set. One that is not used is not loaded. */
-async function sourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null> {
+/** The source that is followed instead of a path; null if none is set. */
+async function sourceOf(io: CliIo, config: Config): Promise<Source | null> {
+  const source = await untimedSourceOf(io, config);
+  // A directory store has only a few files, whose disk answers soon or not at all.
+  const time = config.snapshot.source.directory === null ? SOURCE_LIMITS.wholeLook : SOURCE_LIMITS.silence;
+  return source === null ? null : timedSource(source, time);
+}
+
+/** One that is not used is not loaded. */
+async function untimedSourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null> {
   const { directory, url, caFile, privateNetwork, git, ref, path, signersFile } = snapshot.source;
   if (directory !== null) {
     const { makeDirectorySource } = await import('../policy/sources/directory-source.js');
@@ -214,7 +216,7 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     answered(() => asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
       throw error instanceof NoAnswer ? fileFailure(error, shown) : error;
     });
-  const followed = shown === '-' ? null : await soon(makePathSource(path));
+  const followed = shown === '-' ? null : timedSource(await soon(makePathSource(path)));
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer | NotOffered> => {
     const { policy, bytes, source } = opened;

@@ -144,11 +144,16 @@ function choose(given: readonly Given[], faults: ConfigFault[]): Chosen {
 function withoutOrphans(chosen: Chosen, given: readonly Given[]): Chosen {
   const isOrphan = ({ row, level }: Given): boolean => {
     const { needs } = row.setting;
-    const lost = needs === undefined || chosen.has(needs) ? undefined : given.find((one) => one.row.key === needs);
+    const lost = needs === undefined || isMet(needs, chosen) ? undefined : given.find((one) => one.row.key === needs);
     const nearer = [...chosen.values()].find((one) => one.row.choice === lost?.row.choice);
     return nearer !== undefined && LEVELS.indexOf(nearer.level) < LEVELS.indexOf(level);
   };
   return new Map([...chosen].filter(([, one]) => !isOrphan(one)));
+}
+
+/** A file with the value of the other setting will do. */
+function isMet(needs: string, chosen: Chosen): boolean {
+  return chosen.has(needs) || chosen.has(`${needs}File`);
 }
 
 /** The nearest first. */
@@ -158,8 +163,7 @@ const LEVELS: readonly Given['level'][] = ['flag', 'environment', 'file'];
 function halfSettings(chosen: Chosen, given: readonly Given[]): readonly ConfigFault[] {
   return [...chosen.values()].flatMap((one): ConfigFault[] => {
     const { needs } = one.row.setting;
-    // A file with the value of the other setting will do.
-    if (needs === undefined || chosen.has(needs) || chosen.has(`${needs}File`) || one.written === false) return [];
+    if (needs === undefined || isMet(needs, chosen) || one.written === false) return [];
     // It lost to a setting that it disagrees with, and that is reported.
     if (given.some(({ row }) => row.key === needs)) return [];
     const subject = one.level === 'file' ? `\`${one.row.key}\` ` : '';

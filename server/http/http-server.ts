@@ -24,6 +24,7 @@ import {
 import { checkTcp, type ListenAt, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
 import type { TlsIdentity } from './tls-files.js';
 import { refuse, refuseUnreadable, type Refusing } from './refuse-unreadable.js';
+import { turnAway } from './waiting-probes.js';
 
 /** An address to serve. A TCP address is free when this is made, and opened by `serve`. */
 export interface Bound<Where extends ListenAt = ListenAt> {
@@ -87,21 +88,28 @@ export function sharedTcp(
   return makeBound(makeListener({ ...options, tls }), { asked, open: (server) => listenOnTcp(server, asked) });
 }
 
-/** Taken at once. Clients that connect before it is served are turned away, as if nobody were listening. */
+/** Taken at once. Until it is served, every request is told that the gateway is starting. */
 export async function bindSocket(path: string, timeouts: Timeouts = HTTP_LIMITS): Promise<Bound<SocketAt>> {
   const listener = makeListener({ timeouts, tls: null });
-  const turnAway = (socket: Socket): void => {
-    socket.destroy();
+  const early = new Set<Socket>();
+  const meet = (socket: Socket): void => {
+    expectRequest(early, socket);
   };
-  listener.server.on('connection', turnAway);
+  listener.server.on('connection', meet).on('request', turnAway);
   const at = await listenOnSocket(listener.server, path);
-  return makeBound(listener, {
-    asked: at,
-    open: (server) => {
-      server.off('connection', turnAway);
-      return Promise.resolve(at);
-    },
-  });
+  const open = (server: HttpServer): Promise<SocketAt> => {
+    server.off('connection', meet).off('request', turnAway);
+    // What they send from now on would be a request on a connection that nobody has met.
+    for (const socket of early) socket.destroy();
+    return Promise.resolve(at);
+  };
+  return makeBound(listener, { asked: at, open, silent: early });
+}
+
+/** `silent` holds the client until it is gone. Whoever hears of a request takes it out. */
+function expectRequest(silent: Set<Socket>, socket: Socket): void {
+  silent.add(socket);
+  socket.once('close', () => silent.delete(socket));
 }
 
 /** A server that does not listen yet. */
@@ -130,12 +138,16 @@ function makeListener({
 interface Opening<Where> {
   readonly asked: Where;
   readonly open: (server: HttpServer) => Promise<Where>;
+  /** Clients that have connected by now. */
+  readonly silent?: Set<Socket>;
 }
 
-function makeBound<Where extends ListenAt>(listener: HttpListener, { asked, open }: Opening<Where>): Bound<Where> {
+function makeBound<Where extends ListenAt>(
+  listener: HttpListener,
+  { asked, open, silent = new Set() }: Opening<Where>,
+): Bound<Where> {
   const { server, limits, timeouts } = listener;
   let at = asked;
-  const silent = new Set<Socket>();
   let table: ConnectionTable | null = null;
   let closing: Promise<void> | null = null;
   let left = false;
@@ -213,18 +225,14 @@ interface OpenService extends HttpService, ConnectionOptions {
 function serve({ server, classes }: HttpListener, service: OpenService): void {
   const { app, silent, table } = service;
   bearAsExpress(classes, app.express);
-  const expectRequest = (socket: Socket): void => {
-    silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
-  };
   const accept = (socket: Socket): void => {
     openConnection(socket, service);
-    expectRequest(socket);
+    expectRequest(silent, socket);
   };
   const isTls = 'setSecureContext' in server;
   server.on('connection', (socket: Socket) => {
     if (!table.take(socket)) return;
-    if (isTls) expectRequest(socket);
+    if (isTls) expectRequest(silent, socket);
     else accept(socket);
   });
   // Under TLS, requests come on a socket that only exists once the handshake is done.

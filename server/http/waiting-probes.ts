@@ -114,18 +114,27 @@ function listenerOf({ readSeries }: WaitingFacts, status: StatusAnswer): Request
   };
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const requestId = randomUUID();
-    const [code, type, text] = await answer(request, requestId);
-    response
-      .writeHead(code, {
-        'Content-Type': type,
-        'Content-Length': Buffer.byteLength(text),
-        'Cache-Control': 'no-store',
-        'X-Content-Type-Options': 'nosniff',
-        'X-Request-Id': requestId,
-        Connection: 'close',
-        ...(code === 503 && type === PROBLEM_TYPE ? { 'Retry-After': '1' } : {}),
-      })
-      .end(text);
+    send(response, await answer(request, requestId), requestId);
   };
   return (request, response) => void respond(request, response);
+}
+
+function send(response: ServerResponse, [code, type, text]: Answered, requestId: string): void {
+  response
+    .writeHead(code, {
+      'Content-Type': type,
+      'Content-Length': Buffer.byteLength(text),
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': requestId,
+      Connection: 'close',
+      ...(code === 503 && type === PROBLEM_TYPE ? { 'Retry-After': '1' } : {}),
+    })
+    .end(text);
+}
+
+/** Answers a request that comes before there is anything to serve. */
+export function turnAway(_request: IncomingMessage, response: ServerResponse): void {
+  const requestId = randomUUID();
+  send(response, refusal(new ApiProblem('starting', { retryAfter: 1 }), requestId), requestId);
 }

@@ -44,14 +44,14 @@ export const POLICY_LIMITS = Object.freeze({
   toldProblems: 20,
   /** Bytes of the file in a directory store that says what is published. */
   pointerBytes: 4096,
-  /** Files of a folder that are examined at once. */
-  statBatch: 64,
 });
 
 /** Limits of the sources of policies. Times are in milliseconds. */
 export const SOURCE_LIMITS = Object.freeze({
   /** How long all answers of one look at a source may take together. */
   lookTime: 60_000,
+  /** How long one look may take together with the disks that it waits for. */
+  wholeLook: 70_000,
   /** How long a source may say nothing: until it has connected, and between two pieces of an answer. */
   silence: 10_000,
   /** Bytes of the pieces in which arriving data is gathered. A thread takes the pieces over without copying. */

@@ -1,10 +1,13 @@
-// A gateway whose disk does not answer when it is stopped: it says what was not done, and ends all the same.
+// A gateway whose disk does not answer while it runs or when it is stopped: it says what was not done, and ends all the
+// same.
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { openDatabase } from '../../server/db/database.js';
 import { until } from '../support/until.js';
-import { startServing } from '../support/serve-process.js';
+import { runCli } from '../support/run-cli.js';
+import { startServing, startServingWith } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { stickFile } from '../support/stuck-file.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -52,3 +55,51 @@ it('ends in time, and its log is free for the next one', async () => {
   expect(gateway.stderr()).toContain('the lock of the audit log could not be released');
   disk.free();
 });
+
+/** From when the file of this name is there, the questions to one file wait for it: it is a pipe that nobody writes to. */
+const hangingOn = (path: string, pipe: string): string =>
+  `data:text/javascript,${encodeURIComponent(`
+  import { existsSync, writeSync } from 'node:fs';
+  import files from 'node:fs/promises';
+  import { syncBuiltinESMExports } from 'node:module';
+  const { open } = files;
+  for (const name of ['open', 'stat']) {
+    const own = files[name];
+    files[name] = (path, ...more) => {
+      if (path !== ${JSON.stringify(path)} || !existsSync(${JSON.stringify(pipe)})) return own(path, ...more);
+      writeSync(2, 'it hangs\\n');
+      return open(${JSON.stringify(pipe)});
+    };
+  }
+  syncBuiltinESMExports();`)}`;
+
+it.each(['a directory store', 'a path'])(
+  'goes on where the disk of its source hangs, and ends in time: %s',
+  async (kind) => {
+    const [cwd, dataDir] = [await makeFolder(), await newDataDir()];
+    const [directory, pipe, policy] = [join(cwd, 'store'), join(cwd, 'pipe'), join(cwd, 'snapshot.json')];
+    for (const verb of [
+      ['compile', await makeFolder(POLICY), '-o', policy],
+      ['publish', policy, '--to', directory],
+    ])
+      expect(await runCli(verb)).toMatchObject({ status: 0 });
+    const [file, source] =
+      kind === 'a path'
+        ? [policy, ['--policy', policy]]
+        : [join(directory, 'current.json'), ['--policy-directory', directory]];
+    const flags = ['--import', hangingOn(file, pipe)];
+    const gateway = await startServingWith(flags, dataDir, 'serve', ...source);
+    execFileSync('mkfifo', [pipe]);
+    await until(() => gateway.stderr().includes('it hangs'));
+    if (kind !== 'a path') {
+      await until(() => gateway.stderr().includes('its disk does not answer (no answer within 10 seconds)'));
+      const { stdout } = await runCli(['status', '--data-dir', dataDir]);
+      expect(stdout).toMatch(/^ready +yes$[^]*^last error .* source\.unreadable: its disk does not answer/m);
+    }
+    gateway.child.kill('SIGTERM');
+    expect([await gateway.ended, gateway.child.signalCode]).toEqual([null, 'SIGKILL']);
+    expect(gateway.stderr()).toContain('a disk does not answer, so this process ends itself');
+    expect(gateway.stderr()).not.toContain('could not be closed in time');
+    expect(gateway.stderr().match(/it hangs/g)).toHaveLength(1);
+  },
+);

@@ -3,10 +3,10 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { EXIT } from '../../server/cli/exit.js';
 import { declaredAdminRoutes } from '../support/api-description.js';
@@ -53,6 +53,19 @@ describe('systemd', () => {
     for (const key of ['dataDir', 'audit.folder', 'adminSocket']) {
       expect([key, settings.get(key)]).toEqual([key, expect.stringMatching(/^\/(?:var\/lib|run)\/bailiwick(?:\/|$)/)]);
     }
+  });
+
+  it('has commands beside it that get its credential', async () => {
+    const page = readFileSync(fromRoot('docs/operating.md'), 'utf8');
+    const [command = ''] = /^systemd-run (?:.*\\\n)*.*$/m.exec(page) ?? [];
+    // systemd expands them in files of units alone.
+    expect(command).not.toMatch(/%[a-zA-Z]/);
+    const [, script = ''] = / sh -c '([^']*)'$/.exec(command) ?? [];
+    const folder = await makeFolder({ bailiwick: '#!/bin/sh\necho "$DATABASE_URL_FILE" "$@"\n' });
+    chmodSync(join(folder, 'bailiwick'), 0o755);
+    const env = { PATH: `${folder}:${process.env['PATH'] ?? ''}`, CREDENTIALS_DIRECTORY: '/run/credentials/x' };
+    expect((await run('sh', ['-c', script], { env })).stdout).toBe('/run/credentials/x/database-url migrate\n');
+    expect(unit).toContain(/LoadCredential=\S+/.exec(command)?.[0]);
   });
 
   it('starts a gateway again for as long as what is wrong may pass by itself, and not if somebody must fix it', () => {
@@ -230,7 +243,7 @@ describe('compose', () => {
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly labels?: object };
   readonly data?: Readonly<Record<string, string>>;
   readonly spec?: unknown;
 }
@@ -260,6 +273,15 @@ interface SetSpec {
   readonly selector: { readonly matchLabels: object };
   readonly template: { readonly metadata: { readonly labels: object }; readonly spec: PodSpec };
   readonly volumeClaimTemplates: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+interface ServiceSpec {
+  readonly ports: readonly { readonly name: string }[];
+}
+interface MonitorSpec {
+  readonly jobLabel: string;
+  readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+  readonly endpoints: readonly { readonly port: string; readonly path: string }[];
 }
 
 describe('Kubernetes', () => {
@@ -353,6 +375,23 @@ describe('Kubernetes', () => {
       { path: '/livez', port: 'admin' },
     ]);
     for (const probe of probes) expect(HEALTH).toContain(probe?.httpGet.path);
+  });
+
+  it('is scraped where it has its metrics, one gateway at a time, as the job that the alerts name', () => {
+    const { metadata, spec } = parse(read('kubernetes/servicemonitor.yaml')) as Manifest;
+    const { jobLabel, selector, endpoints } = spec as MonitorSpec;
+    const ports = manifests
+      .filter(({ kind }) => kind === 'Service')
+      .filter(({ metadata: { labels } }) => isDeepStrictEqual(labels, selector.matchLabels))
+      .flatMap((service) =>
+        (service.spec as ServiceSpec).ports.map(({ name }) => ({ name, of: service.metadata.name })),
+      );
+    expect(endpoints.map(({ port }) => ports.filter(({ name }) => name === port))).toEqual([
+      [{ name: 'admin', of: set.serviceName }],
+    ]);
+    expect(declaredAdminRoutes().map(({ path }) => path)).toContain(endpoints[0]?.path);
+    expect(read('prometheus/alerts.yml')).toContain(`up{job="${selector.matchLabels[jobLabel] ?? ''}"}`);
+    expect(metadata.namespace).toBe('bailiwick');
   });
 
   it('asks for verbs and flags that there are', async () => {

@@ -15,6 +15,7 @@ const EVERY: readonly ProblemCode[] = [
   'request.headers_too_large',
   'internal',
   'overloaded',
+  'starting',
   'shutting_down',
 ];
 

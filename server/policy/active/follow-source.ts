@@ -3,9 +3,11 @@
 import type { PublicationStatement } from '../../../engine/index.js';
 import { storeFailure } from '../../db/failures.js';
 import { eitherSignal } from '../../lib/either-signal.js';
+import { endsWithin } from '../../lib/ends-within.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import { type Poller, makePoller } from '../../lib/poller.js';
-import { AGE_LIMITS } from '../../limits/policy.js';
+import { noteStuckDisk } from '../../lib/stuck-disk.js';
+import { AGE_LIMITS, SOURCE_LIMITS } from '../../limits/policy.js';
 import type { ActivePolicy } from './active-policy.js';
 import { isRollback, rollbackText } from '../store/activations.js';
 import type { Activator, Offered } from './activator.js';
@@ -132,7 +134,14 @@ export function followSource(options: FollowOptions): Poller {
     await use(found, { after, isAsked: why === 'now' }, signal);
   });
   return {
-    stop: () => watch.stop().finally(folders.close),
+    stop: async () => {
+      // A look does not end with its signal if its disk hangs.
+      if (!(await endsWithin(watch.stop(), SOURCE_LIMITS.silence))) {
+        log.error(source.facts, 'the source of the policy is still being checked: its disk does not answer');
+        noteStuckDisk();
+      }
+      folders.close();
+    },
     // A source that hangs is not waited for. Its last offer is handled first.
     pollNow: () => {
       asking.abort();

@@ -45,8 +45,7 @@ export function startGit(
   args: readonly string[],
   milliseconds: number,
 ): Program {
-  return start('git', [...PINNED, '-c', `safe.directory=${repository}`, ...args], {
-    cwd: repository,
+  return start('git', ['-C', repository, ...PINNED, '-c', `safe.directory=${repository}`, ...args], {
     env: { ...ENVIRONMENT, PATH: programs, GIT_CEILING_DIRECTORIES: dirname(repository) },
     signal,
     milliseconds,
@@ -60,7 +59,6 @@ export function sshKeygen(
   input: Uint8Array = Buffer.alloc(0),
 ): Promise<Answer> {
   const child = start('ssh-keygen', args, {
-    cwd: '/',
     env: { LC_ALL: 'C', TZ: 'UTC', HOME: '/nonexistent', PATH: programs },
     signal,
     milliseconds: silence,
@@ -69,7 +67,6 @@ export function sshKeygen(
 }
 
 interface Start {
-  readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly milliseconds: number;
@@ -77,7 +74,14 @@ interface Start {
 
 function start(program: string, args: readonly string[], { milliseconds, ...options }: Start): Program {
   const { signal, release } = signalWithin(milliseconds, options.signal);
-  const child = spawn(program, args, { ...options, signal, stdio: ['pipe', 'pipe', 'ignore'], killSignal: 'SIGKILL' });
+  const child = spawn(program, args, {
+    ...options,
+    // This process waits until the other one is there, so it must not be the repository, whose disk may hang.
+    cwd: '/',
+    signal,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    killSignal: 'SIGKILL',
+  });
   child.once('close', release);
   // Where its files are on a machine that is away, it cannot even be killed. It does not keep this process alive.
   child.once('error', () => {

@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { POLICY_LIMITS } from '../../limits/policy.js';
 import { codeOf } from '../policy-fault.js';
 
 /** Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. */
@@ -13,17 +12,17 @@ export async function sourceState(paths: readonly string[]): Promise<string> {
   return hash.digest('hex');
 }
 
+/** Asks for one thing at a time, because each question to a disk that hangs holds one of few threads. */
 async function stateOf(path: string): Promise<string> {
-  const own = await statText(path);
-  if (!own.isFolder) return own.text;
-  const names = (await readdir(path, { recursive: true }).catch(() => [])).sort();
-  const texts: string[] = [own.text];
-  for (let from = 0; from < names.length; from += POLICY_LIMITS.statBatch) {
-    const batch = names.slice(from, from + POLICY_LIMITS.statBatch);
-    const found = await Promise.all(batch.map((name) => statText(join(path, name))));
-    found.forEach(({ text }, index) => texts.push(`${batch[index] ?? ''}\0${text}`));
+  const texts: string[] = [];
+  const left = [path];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { text, isFolder } = await statText(next);
+    texts.push(`${next}\0${text}`);
+    // `recursive` would wait for the disk on the thread that answers requests.
+    if (isFolder) for (const name of await readdir(next).catch(() => [])) left.push(join(next, name));
   }
-  return texts.join('\n');
+  return texts.sort().join('\n');
 }
 
 async function statText(path: string): Promise<{ readonly text: string; readonly isFolder: boolean }> {

@@ -72,3 +72,19 @@ test.each<[string, Partial<ConfigSources> & Given, readonly string[]]>([
   const { faults } = await readConfig({ flags: {}, env: {}, cwd, ...sources });
   expect(faults.map(({ place, message, fix }) => `${place}: ${message}; ${fix ?? ''}`)).toEqual(expected);
 });
+
+test.each<[string, string, Record<string, string>]>([
+  ['databaseUrl', 'databaseReadUrl', { DATABASE_URL: 'postgres://a/b' }],
+  ['databaseUrl', 'databaseReadUrl', { DATABASE_URL_FILE: 'url' }],
+  ['databaseUrlFile', 'databaseReadUrlFile', { DATABASE_URL: 'postgres://a/b' }],
+  ['databaseUrlFile', 'databaseReadUrlFile', { DATABASE_URL_FILE: 'url' }],
+])('a replica stays where %s and %s of the file meet %j', async (store, replica, env) => {
+  const valueOf = (name: string, place: string): string => (name.endsWith('File') ? place : `postgres://${place}/b`);
+  const cwd = await makeFolder({
+    ...{ url: 'postgres://a/b\n', other: 'postgres://other/b\n', replica: 'postgres://replica/b\n' },
+    'bailiwick.yaml': `${store}: ${valueOf(store, 'other')}\n${replica}: ${valueOf(replica, 'replica')}\n`,
+  });
+  const { config, faults } = await readConfig({ flags: {}, env, cwd });
+  expect(faults).toEqual([]);
+  expect([config?.databaseUrl, config?.databaseReadUrl]).toEqual(['postgres://a/b', ['postgres://replica/b']]);
+});

@@ -15,6 +15,7 @@ import { bindSocket, bindTcp } from '../../../server/http/http-server.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { systemCodeOf } from '../../../server/lib/small-file.js';
 import { openGateway, openSocket, raw, readToEnd, type TestGateway } from '../../support/gateway.js';
+import { runCli } from '../../support/run-cli.js';
 import { until } from '../../support/until.js';
 
 /** As the product has them, in tenths of seconds. */
@@ -174,6 +175,31 @@ describe('a Unix socket', () => {
     await listener.close();
     await services.close();
     expect(existsSync(path)).toBe(false);
+  });
+
+  it('says that the gateway is starting until it is served, and keeps no connection from before', async () => {
+    const path = join(folder, 'starting.sock');
+    const services = await makeServices({ mode: { kind: 'local' }, db: open.db, rate, concurrency, log: silent });
+    const at = await bindSocket(path);
+    const early = connect(path);
+    await once(early, 'connect');
+    const status = ['status', '--admin-socket', path];
+    expect(await runCli(status)).toEqual({
+      status: 6,
+      stdout: '',
+      stderr:
+        'error: the gateway refused with 503 `starting`: The gateway is starting\n' +
+        '  help: Try again in a moment; nothing was done. If it lasts, the log of the gateway says what it does.\n',
+    });
+    const { stdout } = await runCli([...status, '--format', 'json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { message: expect.stringContaining('The gateway is starting') },
+    });
+    const listener = await listen(services, { routes: services.routes, manner: { guard: anyHost }, at });
+    await once(early, 'close');
+    expect(await whoamiAt(path)).toBe(200);
+    await listener.close();
+    await services.close();
   });
 
   it('is taken by one of many who start at once, also where a dead one is in the way', async () => {
