@@ -11,7 +11,7 @@ import type { SnapshotBody, SparseColumn, SparseTexts } from './document.js';
 
 /** The tables, or what is wrong with them as `field: reason`. */
 export function decodeTables(body: SnapshotBody, limits: EngineLimits): PolicyTables | string {
-  const words = familiesOf(body, limits.scopes);
+  const words = familiesOf(body, limits);
   if (typeof words === 'string') return words;
   return (
     columnFault(body, words.sets.length, limits) ??
@@ -25,12 +25,12 @@ interface Words {
   readonly sets: readonly ScopeSet[];
 }
 
-function familiesOf({ families }: SnapshotBody, limit: number): Words | string {
+function familiesOf({ families, grants }: SnapshotBody, { scopes }: EngineLimits): Words | string {
   if (families !== undefined && !areTexts(families.description, families.name.length))
     return 'families.description: not rows of families and texts';
   const textsOf = (texts: SparseTexts): ReadonlyMap<number, string> =>
     new Map(toRows(texts.row).map((row, i) => [row, texts.text[i] ?? '']));
-  return readFamilies(families, textsOf, limit);
+  return readFamilies(families, textsOf, { scopes, grants: grants.id.length });
 }
 
 function toTables(body: SnapshotBody, { vocabulary, sets }: Words): PolicyTables {

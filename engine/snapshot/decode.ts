@@ -19,6 +19,7 @@ import {
   type SnapshotField,
 } from './document.js';
 import { type Digest, digestOf } from './hash.js';
+import { listFault } from './list-fault.js';
 
 export type SnapshotFaultCode =
   | 'snapshot.too_large'
@@ -77,7 +78,7 @@ function openDocument(bytes: Uint8Array, limits: EngineLimits): OpenedDocument |
     return refuse('snapshot.malformed', 'what was given is not bytes: pass the file as a Uint8Array or a Buffer');
   if (bytes.length > limits.snapshotBytes)
     return refuse('snapshot.too_large', 'the file is larger than any snapshot may be');
-  const text = sealedText(bytes);
+  const text = sealedText(bytes, limits);
   if (typeof text !== 'string') return { ok: false, fault: text };
   const parsed = parseJson(text);
   const format = formatOf(parsed);
@@ -126,20 +127,23 @@ function changedText(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** The file's text, once the seal has been verified. Nothing is parsed before that. */
-function sealedText(bytes: Uint8Array): string | SnapshotFault {
+/** The file's text, once the seal has been verified, and it is known that the text can be parsed. */
+function sealedText(bytes: Uint8Array, limits: EngineLimits): string | SnapshotFault {
   const framed =
     readAscii(bytes, 0, HEAD.length) === HEAD &&
     readAscii(bytes, HEAD.length + DIGEST_LENGTH, BODY_START) === MIDDLE &&
     bytes.at(-1) === 0x7d;
   if (!framed) return { code: 'snapshot.malformed', message: changedText(bytes) ?? 'the file is not a snapshot' };
   const seal = readAscii(bytes, HEAD.length, HEAD.length + DIGEST_LENGTH);
-  if (digestOf(bytes.subarray(BODY_START, -1)) !== seal) {
+  const body = bytes.subarray(BODY_START, -1);
+  if (digestOf(body) !== seal) {
     return {
       code: 'snapshot.seal',
       message: 'its content does not match the hash in `seal`: the file is damaged or was changed',
     };
   }
+  const fault = listFault(body, limits);
+  if (fault !== null) return fault;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -81,11 +81,11 @@ function compareRows(a: SetRow, b: SetRow): number {
   return (a.own[at] ?? 0) - (b.own[at] ?? -1);
 }
 
-/** The vocabulary, and the sets that grants may name; or what is wrong with the columns. */
+/** The vocabulary, and the sets that grants may name; or what is wrong with the columns. Each set is named by a grant. */
 export function readFamilies(
   columns: FamilyColumns | undefined,
   texts: (column: SparseTexts) => ReadonlyMap<number, string>,
-  limit: number,
+  { scopes: limit, grants }: { readonly scopes: number; readonly grants: number },
 ): { readonly vocabulary: Vocabulary; readonly sets: readonly ScopeSet[] } | string {
   if (columns === undefined) return { vocabulary: RECORD_VOCABULARY, sets: [] };
   const { action, description, name, perFamily, sets } = columns;
@@ -106,7 +106,8 @@ export function readFamilies(
     at = end;
   }
   const vocabulary = makeVocabulary(families);
-  const rows = setRows(sets);
+  if (sets.perSet.length > grants) return 'families.sets: one that nothing names';
+  const rows = setRows(sets, vocabulary);
   if (rows === null || !rows.every(({ record, own }) => record <= RECORD_SCOPE_SET && areScopes(own, vocabulary)))
     return 'families.sets: not sets of scopes';
   if (!rows.every((row, i) => i === 0 || compareRows(rows[i - 1] ?? row, row) < 0)) return 'families.sets: not sorted';
@@ -121,8 +122,10 @@ export function readFamilies(
   };
 }
 
-function setRows({ own, perSet, record }: FamilyColumns['sets']): readonly SetRow[] | null {
+/** Null before a row is made that cannot be one. */
+function setRows({ own, perSet, record }: FamilyColumns['sets'], vocabulary: Vocabulary): readonly SetRow[] | null {
   if (perSet.length !== record.length || total(perSet) !== own.length) return null;
+  if (perSet.some((count) => count > vocabulary.own.length)) return null;
   let at = 0;
   return record.map((bits, row) => {
     const start = at;

@@ -29,15 +29,22 @@ export async function atPolicy<T>(io: CliIo, shown: string, use: (content: Conte
 export async function forkFrom(io: CliIo, base: string, reviewed: string): Promise<string | null> {
   const [before, after] = [await revisionNamed(io, base), await revisionNamed(io, reviewed)];
   if (before === null || after === null) return null;
-  const { forkOf, isAtRevision } = await import('../policy/sources/revision.js');
+  const { forkOf, isAtCommit } = await import('../policy/sources/revision.js');
   const fork = await forkOf([before.revision, after.revision], standingOf(io));
   if (fork !== null && typeof fork !== 'string') throw unusable(reviewed, fork);
   if (fork === null)
-    throw new CliFailure(EXIT.usage, 'revision.unrelated', `\`${base}\` and \`${reviewed}\` have no commit in common`, {
-      help: 'fetch the full history, for example with `fetch-depth: 0`',
-    });
+    throw new CliFailure(
+      EXIT.usage,
+      'revision.unrelated',
+      `\`${base}\` and \`${reviewed}\` have no commit in common here`,
+      {
+        help: 'fetch the full history, for example with `fetch-depth: 0`',
+      },
+    );
   // A folder that was not there yet, or had another name, is compared with the base.
-  return (await isAtRevision({ revision: fork, path: after.path }, standingOf(io))) ? `${fork}:${after.path}` : null;
+  const isThere = await isAtCommit({ revision: fork, path: after.path }, standingOf(io));
+  if (typeof isThere !== 'boolean') throw unusable(reviewed, isThere);
+  return isThere ? `${fork}:${after.path}` : null;
 }
 
 /** Null for the path of a file. */

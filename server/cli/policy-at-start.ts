@@ -171,20 +171,13 @@ function noPolicy(): CliFailure {
 
 const MAIN = 'refs/heads/main';
 
-/** The source that is followed instead of a path; null if none is set. */
-async function sourceOf(io: CliIo, config: Config): Promise<Source | null> {
-  const source = await untimedSourceOf(io, config);
-  // A directory store has only a few files, whose disk answers soon or not at all.
-  const time = config.snapshot.source.directory === null ? SOURCE_LIMITS.wholeLook : SOURCE_LIMITS.silence;
-  return source === null ? null : timedSource(source, time);
-}
-
-/** One that is not used is not loaded. */
-async function untimedSourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null> {
+/** The source that is followed instead of a path; null if none is set. One that is not used is not loaded. */
+async function sourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null> {
   const { directory, url, caFile, privateNetwork, git, ref, path, signersFile } = snapshot.source;
   if (directory !== null) {
     const { makeDirectorySource } = await import('../policy/sources/directory-source.js');
-    return makeDirectorySource(directory);
+    // It has only a few files, whose disk answers soon or not at all.
+    return timedSource(makeDirectorySource(directory), SOURCE_LIMITS.silence);
   }
   if (git !== null) {
     const { makeGitSource } = await import('../policy/sources/git-source.js');
@@ -216,7 +209,7 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     answered(() => asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
       throw error instanceof NoAnswer ? fileFailure(error, shown) : error;
     });
-  const followed = shown === '-' ? null : timedSource(await soon(makePathSource(path)));
+  const followed = shown === '-' ? null : timedSource(await soon(makePathSource(path)), SOURCE_LIMITS.wholeLook);
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer | NotOffered> => {
     const { policy, bytes, source } = opened;

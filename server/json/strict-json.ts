@@ -54,6 +54,7 @@ export function isForbiddenKey(name: string): boolean {
 }
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /** Reads one document with nothing but white space before or after it. Total: every input gets an answer. */
@@ -61,7 +62,7 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits):
   if (typeof input !== 'string' && !isUtf8(input)) return fault('request.invalid_unicode', '', 'not valid UTF-8');
   const text = typeof input === 'string' ? input : bufferOf(input).toString('utf8');
   const scan = scanText(text, limits.depth);
-  if (scan === TOO_DEEP) return fault('request.too_deep', '', 'nested too deeply');
+  if ('code' in scan) return { ok: false, fault: scan };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -93,7 +94,15 @@ export function isBlank(line: Uint8Array): boolean {
   return line.every((byte) => BLANKS.has(byte));
 }
 
-const TOO_DEEP = null;
+/** Commas of one document. Some more members or items, and V8 has no room for them: it ends the process. */
+const MOST_COMMAS = 16_000_000;
+
+const TOO_DEEP: JsonFault = { code: 'request.too_deep', pointer: '', message: 'nested too deeply' };
+const TOO_MANY: JsonFault = {
+  code: 'request.malformed',
+  pointer: '',
+  message: `more than ${String(MOST_COMMAS)} members and items`,
+};
 
 interface Scan {
   /** The number of members of all objects, counted as colons outside strings. */
@@ -102,16 +111,20 @@ interface Scan {
   readonly lossy: number;
 }
 
-/** Scans the text once, or returns `TOO_DEEP`. The result means nothing for text that is not JSON. */
-function scanText(text: string, depthLimit: number): Scan | typeof TOO_DEEP {
+/** Scans the text once. The result means nothing for text that is not JSON, unless it is a fault. */
+function scanText(text: string, depthLimit: number): Scan | JsonFault {
   let members = 0;
+  let commas = 0;
   let depth = 0;
   let lossy = -1;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = endOfString(text, i);
     else if (code === COLON) members += 1;
-    else if (code === 0x7b || code === 0x5b) {
+    else if (code === COMMA) {
+      commas += 1;
+      if (commas > MOST_COMMAS) return TOO_MANY;
+    } else if (code === 0x7b || code === 0x5b) {
       depth += 1;
       if (depth > depthLimit) return TOO_DEEP;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;

@@ -54,6 +54,30 @@ export async function answered<Answer>(
   }
 }
 
+/**
+ * Questions to one disk, one at a time: one that hangs holds one of few threads. Each rejects with `NoAnswer` after so many
+ * milliseconds, and the next ones at once for as long as it hangs.
+ */
+export function oneQuestion(milliseconds: number): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
+  let late: NoAnswer | null = null;
+  return async (ask) => {
+    if (late !== null) throw late;
+    const asked = ask();
+    try {
+      return await answered(() => asked, milliseconds);
+    } catch (error) {
+      if (error instanceof NoAnswer) {
+        late = error;
+        const end = (): void => {
+          late = null;
+        };
+        asked.then(end, end);
+      }
+      throw error;
+    }
+  };
+}
+
 /** The pieces of a stream, each of which has to come within so many milliseconds. */
 export async function* answering(stream: Readable, milliseconds: number): AsyncGenerator {
   const pieces: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();

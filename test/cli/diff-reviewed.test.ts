@@ -2,7 +2,8 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { join } from 'node:path';
 import type { DiffRow } from '../../engine/compiler.js';
-import { type MadeCommit, makeHistory } from '../support/git-history.js';
+import { OTHER_PARENTS } from '../support/git-forgeries.js';
+import { type MadeCommit, type MadeHistory, makeHistory } from '../support/git-history.js';
 import { commit } from '../support/policy-commits.js';
 import { runCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -127,21 +128,45 @@ describe('a reviewed change that was made before the base moved on', () => {
       parents,
     );
 
-  it('has not opened what it held only because it is old', async () => {
-    // Writing was taken away on the main line, Ann joins in a branch that is older, and the merge gives writing back.
-    const made = await makeHistory([
+  // Writing was taken away on the main line, Ann joins in a branch that is older, and the merge gives writing back.
+  const made = (): Promise<MadeHistory> =>
+    makeHistory([
       from(OPEN, []),
-      from({ ...OPEN, ...JOINED }, [0]),
+      from(OPEN, [0]),
+      from({ ...OPEN, ...JOINED }, [1]),
       from({}, [0]),
-      from({ ...OPEN, ...JOINED }, [2, 1]),
+      from({ ...OPEN, ...JOINED }, [3, 2]),
     ]);
-    const [, old = '', base = ''] = made.names;
+  const emergentIn = async ({ path: cwd, names: [, , old = '', base = ''] }: MadeHistory): Promise<unknown> => {
     const args = ['diff', `${base}:policies`, 'main:policies', '--reviewed', `${old}:policies`, '--format', 'json'];
-    const { status, stdout } = await runCli(args, { cwd: made.path });
+    const { status, stdout } = await runCli(args, { cwd });
     const { emergent } = JSON.parse(stdout) as { emergent: readonly DiffRow[] };
-    expect([status, emergent.map(({ identities, scopes }) => [identities, scopes])]).toEqual([
-      7,
-      [[['ad:ben'], ['resource:write']]],
-    ]);
+    return [status, emergent.map(({ identities, scopes }) => [identities, scopes])];
+  };
+  const GIVEN_BACK = [7, [[['ad:ben'], ['resource:write']]]];
+
+  it('has not opened what it held only because it is old', async () => {
+    expect(await emergentIn(await made())).toEqual(GIVEN_BACK);
+  });
+
+  it.each(OTHER_PARENTS)('is not made younger by %s', async (_, forge) => {
+    const history = await made();
+    const [, first = '', old = '', base = ''] = history.names;
+    forge(history, first, base);
+    expect(history.run('merge-base', base, old)).toBe(base);
+    expect(await emergentIn(history)).toEqual(GIVEN_BACK);
+  });
+
+  it('has to have a commit in common with the base', async () => {
+    const history = await makeHistory([from({}, []), from(OPEN, []), from(OPEN, [0])]);
+    const [one = '', other = '', later = ''] = history.names;
+    const ran = async (base: string): Promise<string> => {
+      const args = ['diff', `${base}:policies`, 'main:policies', '--reviewed', `${later}:policies`];
+      const { status, stderr } = await runCli(args, { cwd: history.path });
+      return `${String(status)} ${stderr.split('\n')[0] ?? ''}`;
+    };
+    const UNRELATED = `2 error: \`${other}:policies\` and \`${later}:policies\` have no commit in common here`;
+    expect(await ran(other)).toBe(UNRELATED);
+    expect(await ran(one)).toMatch(/^[07] $/);
   });
 });

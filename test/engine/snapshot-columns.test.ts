@@ -86,6 +86,8 @@ test.each<[string, Fields]>([
   ['grants.scopes: not a set of scopes', { grants: { scopes: [1024, 1025] } }],
   ['taken', { grants: { scopes: [1024, 1023] } }],
   ['families.sets: one that nothing names', { grants: { scopes: [1023, 1023] } }],
+  // More sets than grants, whatever they are.
+  ['families.sets: one that nothing names', { families: { sets: { own: [], perSet: [0, 0, 0], record: [0, 0, 0] } } }],
   ['grants.exact: not rows of grants', { grants: { exact: [2] } }],
   ['grants.exact: not rows of grants', { grants: { exact: [0, 0] } }],
   ['taken', { grants: { exact: [] } }],

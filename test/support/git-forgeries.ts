@@ -84,6 +84,40 @@ async function forgeMultiPack(repository: Repository, name: string, forgery: For
   writeFileSync(path, honest);
 }
 
+type GiveParent = (repository: Repository, commit: string, parent: string) => void;
+
+/** Ways in which a commit gets another parent, for git alone: the commit stays as it is. */
+export const OTHER_PARENTS: readonly (readonly [way: string, give: GiveParent])[] = [
+  ['a graft', graft],
+  ['a replacement', replace],
+  ['the commit-graph file', forgeCommitGraph],
+];
+
+function graft({ path }: Repository, commit: string, parent: string): void {
+  mkdirSync(join(path, '.git', 'info'), { recursive: true });
+  writeFileSync(join(path, '.git', 'info', 'grafts'), `${commit} ${parent}\n`);
+}
+
+function replace({ run }: Repository, commit: string, parent: string): void {
+  run('replace', '--graft', commit, parent);
+}
+
+function forgeCommitGraph({ objects, run }: Repository, commit: string, parent: string): void {
+  run('commit-graph', 'write', '--reachable');
+  const file = join(objects, 'info', 'commit-graph');
+  const graph = readFileSync(file);
+  const startOf = (chunk: string): number => {
+    const entry = graph.indexOf(chunk, 8, 'latin1');
+    return Number(graph.readBigUInt64BE(entry + 4));
+  };
+  const [names, data, bytes] = [startOf('OIDL'), startOf('CDAT'), commit.length / 2];
+  const placeOf = (name: string): number => (graph.indexOf(name, names, 'hex') - names) / bytes;
+  // Of each commit: its tree, the places of two parents, and what git needs for walking.
+  graph.writeUInt32BE(placeOf(parent), data + placeOf(commit) * (bytes + 16) + bytes);
+  rmSync(file);
+  writeFileSync(file, graph);
+}
+
 /** A `git` that does something to a repository each time before it runs. */
 export async function interruptedGit(before: string): Promise<string> {
   const folder = await makeFolder({ git: `#!/bin/sh\n${before}\nPATH='${PROGRAMS}' exec git "$@"\n` });

@@ -12,6 +12,8 @@ export interface MadeCommit {
   readonly parents: readonly number[];
   readonly author?: string;
   readonly message?: string;
+  /** When it says that it was made, in hours after the first commit of a history. */
+  readonly hour?: number;
 }
 
 export interface MadeHistory extends Repository {
@@ -19,7 +21,7 @@ export interface MadeHistory extends Repository {
   readonly names: readonly string[];
 }
 
-/** The first commit is of 2026-01-01, and each other one is an hour later than the one before. */
+/** The first commit is of 2026-01-01, and each other one is an hour later than the one before, unless it says when. */
 export async function makeHistory(
   commits: readonly MadeCommit[],
   format: 'sha1' | 'sha256' = 'sha1',
@@ -47,11 +49,11 @@ export async function makeHistory(
 const BEGIN = Date.parse('2026-01-01T00:00:00Z') / 1000;
 
 function commitText(
-  { files, parents, author = 'Ann', message = 'policy' }: MadeCommit,
+  { files, parents, author = 'Ann', message = 'policy', hour }: MadeCommit,
   i: number,
   ref: string,
 ): string {
-  const when = `${String(BEGIN + i * 3600)} +0000`;
+  const when = `${String(BEGIN + (hour ?? i) * 3600)} +0000`;
   const [first, ...merged] = parents.map((parent) => `:${String(parent + 1)}`);
   return [
     `commit refs/${ref}`,

@@ -117,8 +117,12 @@ export function notRun(program: string, cause: unknown): GitError {
   return new GitError(`cannot be read: the program \`${program}\` could not be run to its end`, { cause });
 }
 
-/** Overrides for settings of the repository that name programs or make git run one. */
+/**
+ * Overrides for settings of the repository that name programs or make git run one, or take what a file says of commits for
+ * what they say themselves.
+ */
 const PINNED: readonly string[] = [
+  'core.commitGraph=false',
   'core.fsmonitor=false',
   'core.hooksPath=/dev/null',
   'core.pager=cat',
@@ -134,8 +138,9 @@ const ENVIRONMENT = Object.freeze({
   GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
-  // A missing object is never fetched, and none stands in for another.
+  // A missing object is never fetched, none stands in for another, and commits have the parents that they name.
   GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_GRAFT_FILE: '/dev/null',
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',
 });

@@ -15,10 +15,7 @@ export async function contentAt(
   path: string,
 ): Promise<Pick<Offer, 'content' | 'statement' | 'release'> | null> {
   const shown = statementPathOf(path);
-  const folders = path.split('/').slice(0, -1);
-  const name = path.split('/').at(-1) ?? '';
-  const beside = await entriesAt(objects, tree, folders);
-  const entry = name === '' ? { mode: TREE_MODE, object: tree } : entryOf(beside, name);
+  const { name, beside, entry } = await placeAt(objects, tree, path);
   if (entry === null) return null;
   if (entry.mode === TREE_MODE) {
     const { folder, remove } = await checkOut(objects, entry.object);
@@ -30,6 +27,25 @@ export async function contentAt(
   const text = stated === null ? null : await bytesOf(objects, stated, STATEMENT_LIMITS.fileBytes);
   const parts = [new Uint8Array(bytes)];
   return { content: { kind: 'parts', parts }, statement: { shown, read: () => Promise.resolve(text) } };
+}
+
+/** Whether anything is at a path of a tree. */
+export async function isAt(objects: GitObjects, tree: string, path: string): Promise<boolean> {
+  return (await placeAt(objects, tree, path)).entry !== null;
+}
+
+interface PlaceAt {
+  readonly name: string;
+  /** What is in the same folder. */
+  readonly beside: readonly TreeEntry[];
+  readonly entry: Pick<TreeEntry, 'mode' | 'object'> | null;
+}
+
+async function placeAt(objects: GitObjects, tree: string, path: string): Promise<PlaceAt> {
+  const folders = path.split('/');
+  const name = folders.pop() ?? '';
+  const beside = await entriesAt(objects, tree, folders);
+  return { name, beside, entry: name === '' ? { mode: TREE_MODE, object: tree } : entryOf(beside, name) };
 }
 
 /** Empty if there is no such folder. */

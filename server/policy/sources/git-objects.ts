@@ -25,14 +25,14 @@ export interface GitObjects {
 }
 
 /**
- * `first` is the name of any object: its length tells how the repository names all of them. They can be read for so many
- * milliseconds.
+ * `first` is the name of any object: its length tells how the repository names all of them. Git may let us wait for so many
+ * milliseconds in all. The search for collisions has a time of its own: it is long for a large policy, and git waits meanwhile.
  */
 export function openObjects(run: GitRun, first: string, lookTime: number = SOURCE_LIMITS.lookTime): GitObjects {
   const algorithm = ALGORITHMS.get(first.length);
   if (algorithm === undefined || !/^[0-9a-f]+$/.test(first)) throw new GitError('names its objects in an unknown way');
-  const child = startGit(run, ['cat-file', '--batch'], lookTime);
-  const read = makeReader(child, run.silence);
+  const child = startGit(run, ['cat-file', '--batch'], lookTime + SOURCE_LIMITS.checkTime);
+  const read = makeReader(child, { silence: run.silence, inAll: lookTime });
   const collisions = makeCollisionCheck(run.signal);
   const check = async (name: string, { kind, size }: GitObject, object: Buffer): Promise<void> => {
     const header = `${kind} ${String(size)}\0`;
@@ -93,8 +93,14 @@ type ReadObject = (maxBytes: number) => Promise<GitObject | null>;
 const HEADER = /^[0-9a-f]+ (commit|tag|tree|blob) (\d{1,15})$/;
 const MISSING = /^[0-9a-f]+ missing$/;
 
+/** In milliseconds: for one piece of an answer, and for all of them. */
+interface Patience {
+  readonly silence: number;
+  readonly inAll: number;
+}
+
 /** Reads the answers of `git cat-file --batch`: a line with kind and size, the bytes, and the end of a line. */
-function makeReader(child: Program, silence: number): ReadObject {
+function makeReader(child: Program, { silence, inAll }: Patience): ReadObject {
   // Git may end before it has read everything.
   child.stdin.on('error', () => undefined);
   child.once('error', (cause) => child.stdout.destroy(notRun('git', cause)));
@@ -102,8 +108,11 @@ function makeReader(child: Program, silence: number): ReadObject {
   child.stdout.on('error', () => undefined);
   const chunks: AsyncIterator<unknown> = child.stdout[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
+  let left = inAll;
   const more = async (): Promise<void> => {
-    const next = await inTime(chunks.next(), silence);
+    const asked = performance.now();
+    const next = await inTime(chunks.next(), Math.min(silence, left));
+    left -= performance.now() - asked;
     if (!Buffer.isBuffer(next.value)) throw new GitError('cannot be read: `git` ended early');
     rest = rest.length === 0 ? next.value : Buffer.concat([rest, next.value]);
   };

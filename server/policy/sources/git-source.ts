@@ -2,6 +2,7 @@
 // object that the ref names, everything is read by its hash. If signers are named, one of them must have signed the
 // commit (or the tag), and nothing older may follow an accepted commit.
 import { stat } from 'node:fs/promises';
+import { oneQuestion } from '../../lib/stuck-disk.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { refusal } from '../policy-fault.js';
 import { git, GitError, type GitRun } from './git-command.js';
@@ -11,6 +12,7 @@ import { type GitObjects, openObjects } from './git-objects.js';
 import { rememberedLooks } from './remembered-looks.js';
 import type { Offer, Source } from './source.js';
 import { sourceState } from './source-state.js';
+import { ofDisk } from './timed-source.js';
 
 export interface GitSourceOptions {
   /** An absolute path. */
@@ -36,6 +38,8 @@ interface Look {
 export function makeGitSource(options: GitSourceOptions): Source {
   const { repository, ref, signersFile, programs, silence = SOURCE_LIMITS.silence } = options;
   const remembered = rememberedLooks();
+  // Git has times of its own.
+  const disk = oneQuestion(silence);
   let taken: string | null = null;
   const offer = async (look: Look, object: string): Promise<Offer> => {
     const found = await commitOf(look.objects, object);
@@ -66,13 +70,13 @@ export function makeGitSource(options: GitSourceOptions): Source {
     look: async (why, signal) => {
       const run = { repository, programs, signal, silence };
       try {
-        if (!(await isFolder(repository))) throw refusal('source.missing', 'there is no such folder');
+        if (!(await disk(() => isFolder(repository)))) throw refusal('source.missing', 'there is no such folder');
         const object = await objectOf(run, ref);
         if (object === null) throw refusal('source.missing', await whyMissing(run, ref));
-        const state = [object, signersFile === null ? '' : await sourceState([signersFile])].join(' ');
-        return await remembered(why, state, () => read(run, object));
+        const signers = signersFile === null ? '' : await disk(() => sourceState([signersFile]));
+        return await remembered(why, [object, signers].join(' '), () => read(run, object));
       } catch (error) {
-        throw error instanceof GitError ? refusal(error.code, `the repository ${error.message}`) : error;
+        throw error instanceof GitError ? refusal(error.code, `the repository ${error.message}`) : ofDisk(error);
       }
     },
   };

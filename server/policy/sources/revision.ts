@@ -6,8 +6,9 @@ import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { oneLine, type PolicyFault } from '../policy-fault.js';
 import { git, GitError, type GitRun } from './git-command.js';
 import { readCommit } from './git-commit.js';
-import { contentAt } from './git-content.js';
-import { openObjects } from './git-objects.js';
+import { contentAt, isAt } from './git-content.js';
+import { forkPoint } from './git-fork.js';
+import { type GitObjects, openObjects } from './git-objects.js';
 import type { Offer } from './source.js';
 
 /** A revision, and a path in it, as git writes them. */
@@ -37,41 +38,44 @@ export async function openRevision({ revision, path }: RevisionPath, standing: S
   return inCheckout(path, standing, async ({ run, top, inside }) => {
     const name = await commitNamed(run, revision);
     if (name === null) return noRevision(top, revision);
-    const objects = openObjects(run, name);
-    try {
+    const found = await reading(run, name, async (objects) => {
       const { tree } = await readCommit(objects, name);
-      const found = await contentAt(objects, tree, inside);
-      return found ?? oneLine('revision.missing', `there is no \`${inside}\` at \`${revision}\``);
-    } finally {
-      objects.close();
-    }
+      return contentAt(objects, tree, inside);
+    });
+    return found ?? oneLine('revision.missing', `there is no \`${inside}\` at \`${revision}\``);
   });
 }
 
-/** Where the second revision left the first one: the newest commit that both have. Null if they have none, as in a shallow clone. */
+/** `first` is the name of any object. */
+async function reading<T>(run: GitRun, first: string, act: (objects: GitObjects) => Promise<T>): Promise<T> {
+  const objects = openObjects(run, first);
+  try {
+    return await act(objects);
+  } finally {
+    objects.close();
+  }
+}
+
+/** Where the second revision left the first one (`forkPoint`). */
 export async function forkOf(
   [first, second]: readonly [string, string],
   standing: Standing,
 ): Promise<string | null | PolicyFault> {
   return inCheckout('', standing, async ({ run, top }) => {
-    const names: string[] = [];
-    for (const revision of [first, second]) {
-      const name = await commitNamed(run, revision);
-      if (name === null) return noRevision(top, revision);
-      names.push(name);
-    }
-    const { ok, output } = await git(run, 'merge-base', ...names);
-    return ok ? output.toString('utf8').trim() : null;
+    const [one, other] = [await commitNamed(run, first), await commitNamed(run, second)];
+    if (one === null || other === null) return noRevision(top, one === null ? first : second);
+    return reading(run, one, (objects) => forkPoint(objects, [one, other]));
   });
 }
 
-/** Whether a commit has something at the path. */
-export async function isAtRevision({ revision, path }: RevisionPath, standing: Standing): Promise<boolean> {
-  const found = await inCheckout(path, standing, async ({ run, inside }) => {
-    const { ok } = await git(run, 'cat-file', '-e', `${revision}:${inside}`);
-    return ok;
-  });
-  return found === true;
+/** Whether a commit, whose name the revision is, has something at the path. */
+export async function isAtCommit({ revision, path }: RevisionPath, standing: Standing): Promise<boolean | PolicyFault> {
+  return inCheckout(path, standing, ({ run, inside }) =>
+    reading(run, revision, async (objects) => {
+      const { tree } = await readCommit(objects, revision);
+      return isAt(objects, tree, inside);
+    }),
+  );
 }
 
 export interface InCheckout {

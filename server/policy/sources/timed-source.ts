@@ -1,39 +1,40 @@
-// A source that may wait for a disk, which nobody does for good. Only one look is under way at a time: one that hangs holds
-// one of few threads.
-import { answered, NoAnswer } from '../../lib/stuck-disk.js';
-import { SOURCE_LIMITS } from '../../limits/policy.js';
-import { type PolicyRefused, refusal } from '../policy-fault.js';
+// A source that may wait for a disk, which nobody does for good.
+import { NoAnswer, oneQuestion } from '../../lib/stuck-disk.js';
+import { refusal } from '../policy-fault.js';
 import type { LookResult, Source } from './source.js';
 
 /** The source is asked for one look at a time. `time` is in milliseconds, and longer than the source gives itself. */
-export function timedSource(source: Source, time: number = SOURCE_LIMITS.wholeLook): Source {
-  let hung: PolicyRefused | null = null;
+export function timedSource(source: Source, time: number): Source {
+  const question = oneQuestion(time);
   /** An offer that came too late. The source takes it for offered, so it is kept for whoever looks next. */
   let kept: LookResult | null = null;
   return {
     facts: source.facts,
     look: async (why, signal) => {
-      if (hung !== null) throw hung;
       if (kept !== null) {
         const found = kept;
         kept = null;
         return found;
       }
-      const looking = source.look(why, signal);
+      let isLate = false;
+      const look = async (): Promise<LookResult> => {
+        const found = await source.look(why, signal);
+        if (isLate && found.kind === 'offer') kept = found;
+        return found;
+      };
       try {
-        return await answered(() => looking, time);
+        return await question(look);
       } catch (error) {
-        if (!(error instanceof NoAnswer)) throw error;
-        hung = refusal('source.unreadable', `its disk does not answer (${error.message})`);
-        const end = (found: LookResult | null): void => {
-          hung = null;
-          kept = found?.kind === 'offer' ? found : null;
-        };
-        looking.then(end, () => {
-          end(null);
-        });
-        throw hung;
+        isLate = true;
+        throw ofDisk(error);
       }
     },
   };
+}
+
+/** What a look is refused with if a disk does not answer; any other error as it is. */
+export function ofDisk(error: unknown): unknown {
+  return error instanceof NoAnswer
+    ? refusal('source.unreadable', `its disk does not answer (${error.message})`)
+    : error;
 }

@@ -163,6 +163,20 @@ describe('parseStrictJson refuses', () => {
     expect(parseStrictJson(nested(32), LIMITS).ok).toBe(true);
   });
 
+  it('more members and items than anything has, before it makes the first', () => {
+    const items = (commas: number): string => `[${'0,'.repeat(commas)}0]`;
+    expect(parseStrictJson(items(16_000_000), LIMITS).ok).toBe(true);
+    expect(parseStrictJson(items(16_000_001), LIMITS)).toMatchObject({
+      fault: { code: 'request.malformed', message: 'more than 16000000 members and items' },
+    });
+    expect(parseStrictJson(`"${','.repeat(16_000_001)}"`, LIMITS).ok).toBe(true);
+    // V8 ends the process at a list of so many.
+    expect(parsed(Buffer.alloc(268 * 1024 * 1024, ',0').fill('[', 0, 1))).toEqual({
+      code: 'request.malformed',
+      pointer: '',
+    });
+  });
+
   it.each(['[', '{"a":', '[{"a":'])(
     'B08 is called with little of the stack left, in an asynchronous context: %s',
     (open) => {

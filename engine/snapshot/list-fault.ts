@@ -1,0 +1,95 @@
+// Whether a file can be parsed at all, seen from its bytes. Parsing makes all that a file has, before anybody can compare
+// that with a limit, and a list of more entries than V8 has room for, or an object of more names, ends the process.
+import type { EngineLimits } from '../limits.js';
+import type { SnapshotFault } from './decode.js';
+
+type Most = (limits: EngineLimits) => number;
+
+/**
+ * How many entries the lists of a part of the file have at most. There is no file, identity or segment that nothing names. `own` is a list
+ * of its own in `families.sets`.
+ */
+const MOST: ReadonlyMap<string, Most> = new Map<string, Most>([
+  ['exclusive', ({ exclusive }) => exclusive],
+  ['families', ({ grants, scopes }) => grants + scopes],
+  ['files', ({ grants, members, roles }) => grants + members + roles],
+  ['grants', ({ grants }) => grants],
+  // Groups of providers are counted by themselves.
+  ['identities', ({ exclusive, grants, members, providers }) => 2 * exclusive + grants + members + 2 * providers],
+  ['members', ({ members, roles }) => members + roles],
+  ['namespaces', ({ namespaces }) => namespaces],
+  ['own', ({ grants, scopes }) => grants * scopes],
+  ['providers', ({ providers }) => 2 * providers],
+  ['roles', ({ roles }) => roles],
+  ['segments', ({ namespaces }) => namespaces],
+]);
+
+/** Far more names of fields than a format has. Objects inside one another are no more than these. */
+const MOST_NAMES = 1_000;
+
+/** Bytes of a name that are looked at. None in the table has as many. */
+const NAME_BYTES = 16;
+
+const [QUOTE, COMMA, NINE, COLON, BACKSLASH] = [0x22, 0x2c, 0x39, 0x3a, 0x5c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Says nothing of what is no JSON. In lists there are texts and integers alone, written without an exponent. */
+export function listFault(body: Uint8Array, limits: EngineLimits): SnapshotFault | null {
+  let [depth, names, entries, most] = [0, 0, 0, 0];
+  // Where the last text outside of lists stands, which is the name of what comes next.
+  let [start, end] = [0, 0];
+  let part = '';
+  let isList = false;
+  for (let i = 0; i < body.length; i += 1) {
+    const byte = body[i] ?? 0;
+    if (byte === QUOTE) {
+      const close = endOfText(body, i);
+      if (!isList) [start, end] = [i + 1, close];
+      i = close;
+    } else if (byte === COMMA) {
+      entries += 1;
+      if (isList && entries > most) return tooMany(part, most);
+    } else if (byte > NINE) {
+      if (isList && byte !== CLOSE_LIST) return OTHER;
+      isList = byte === OPEN_LIST;
+      if (isList) {
+        entries = 1;
+        most = (MOST.get(nameAt(body, start, end)) ?? MOST.get(part) ?? MOST_ELSEWHERE)(limits);
+      } else if (byte === COLON) {
+        names += 1;
+        if (names > MOST_NAMES) return OTHER;
+        if (depth === 1) part = nameAt(body, start, end);
+      } else if (byte === OPEN_OBJECT) depth += 1;
+      else if (byte === CLOSE_OBJECT) depth -= 1;
+    }
+  }
+  return null;
+}
+
+/** Of a format to come, whose number is what its file is refused for. */
+const MOST_ELSEWHERE: Most = ({ grants }) => grants;
+
+const OTHER: SnapshotFault = Object.freeze({
+  code: 'snapshot.shape',
+  message:
+    'the file does not have the fields of its format: it has too many, or other lists than of texts and integers',
+});
+
+function tooMany(part: string, most: number): SnapshotFault {
+  const where = MOST.has(part) ? `\`${part}\`` : 'the file';
+  return {
+    code: 'snapshot.limit',
+    message: `${where} has a list of more than ${String(most)} entries, which is more than in any policy within the limits`,
+  };
+}
+
+/** The place of the quote that ends it; the length or more if none does. */
+function endOfText(body: Uint8Array, start: number): number {
+  let i = start + 1;
+  while (i < body.length && body[i] !== QUOTE) i += body[i] === BACKSLASH ? 2 : 1;
+  return i;
+}
+
+function nameAt(body: Uint8Array, start: number, end: number): string {
+  return String.fromCharCode(...body.subarray(start, Math.min(end, start + NAME_BYTES)));
+}
