@@ -147,6 +147,11 @@ describe('the container', () => {
     expect(env.get('TMPDIR')).toBe('/run/bailiwick');
   });
 
+  it('builds all of the package first, as the page says: `npm pack` runs no script here', () => {
+    expect(steps.slice(0, steps.findIndex((step) => step.startsWith('RUN npm pack')))).toContain('RUN npm run prepack');
+    expect(readFileSync(fromRoot('docs/operating.md'), 'utf8')).toContain('\nnpm ci && npm run prepack && npm pack\n');
+  });
+
   it('sets what there is to set', async () => {
     const settings = Object.fromEntries([...env].filter(([name]) => name.startsWith('BAILIWICK_')));
     const [, written = ''] = /echo '([^']*)' > \/opt\/bailiwick\/image\.yaml$/m.exec(last.join('\n')) ?? [];
