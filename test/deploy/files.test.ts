@@ -148,7 +148,12 @@ describe('the container', () => {
   });
 
   it('builds all of the package first, as the page says: `npm pack` runs no script here', () => {
-    expect(steps.slice(0, steps.findIndex((step) => step.startsWith('RUN npm pack')))).toContain('RUN npm run prepack');
+    expect(
+      steps.slice(
+        0,
+        steps.findIndex((step) => step.startsWith('RUN npm pack')),
+      ),
+    ).toContain('RUN npm run prepack');
     expect(readFileSync(fromRoot('docs/operating.md'), 'utf8')).toContain('\nnpm ci && npm run prepack && npm pack\n');
   });
 
