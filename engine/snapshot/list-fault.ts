@@ -1,7 +1,11 @@
 // Whether a file can be parsed at all, seen from its bytes. Parsing makes all that a file has, before anybody can compare
 // that with a limit, and a list of more entries than V8 has room for, or an object of more names, ends the process.
 import type { EngineLimits } from '../limits.js';
-import type { SnapshotFault } from './decode.js';
+
+interface ListFault {
+  readonly code: 'snapshot.limit' | 'snapshot.shape';
+  readonly message: string;
+}
 
 type Most = (limits: EngineLimits) => number;
 
@@ -34,7 +38,7 @@ const [QUOTE, COMMA, NINE, COLON, BACKSLASH] = [0x22, 0x2c, 0x39, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Says nothing of what is no JSON. In lists there are texts and integers alone, written without an exponent. */
-export function listFault(body: Uint8Array, limits: EngineLimits): SnapshotFault | null {
+export function listFault(body: Uint8Array, limits: EngineLimits): ListFault | null {
   let [depth, names, entries, most] = [0, 0, 0, 0];
   // Where the last text outside of lists stands, which is the name of what comes next.
   let [start, end] = [0, 0];
@@ -69,13 +73,13 @@ export function listFault(body: Uint8Array, limits: EngineLimits): SnapshotFault
 /** Of a format to come, whose number is what its file is refused for. */
 const MOST_ELSEWHERE: Most = ({ grants }) => grants;
 
-const OTHER: SnapshotFault = Object.freeze({
+const OTHER: ListFault = Object.freeze({
   code: 'snapshot.shape',
   message:
     'the file does not have the fields of its format: it has too many, or other lists than of texts and integers',
 });
 
-function tooMany(part: string, most: number): SnapshotFault {
+function tooMany(part: string, most: number): ListFault {
   const where = MOST.has(part) ? `\`${part}\`` : 'the file';
   return {
     code: 'snapshot.limit',
