@@ -1,7 +1,11 @@
 // Whether a file can be parsed at all, seen from its bytes. Parsing makes all that a file has, before anybody can compare
 // that with a limit, and a list of more entries than V8 has room for, or an object of more names, ends the process.
 import type { EngineLimits } from '../limits.js';
-import type { SnapshotFault } from './decode.js';
+
+interface ListFault {
+  readonly code: 'snapshot.limit' | 'snapshot.shape';
+  readonly message: string;
+}
 
 type Most = (limits: EngineLimits) => number;
 
@@ -24,6 +28,9 @@ const MOST: ReadonlyMap<string, Most> = new Map<string, Most>([
   ['segments', ({ namespaces }) => namespaces],
 ]);
 
+/** The lists of texts, whose entries take the most memory: grants have ids and reasons, roles have names and descriptions. */
+const TEXTS = 'families families families files grants grants identities providers roles roles segments'.split(' ');
+
 /** Far more names of fields than a format has. Objects inside one another are no more than these. */
 const MOST_NAMES = 1_000;
 
@@ -34,8 +41,9 @@ const [QUOTE, COMMA, NINE, COLON, BACKSLASH] = [0x22, 0x2c, 0x39, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Says nothing of what is no JSON. In lists there are texts and integers alone, written without an exponent. */
-export function listFault(body: Uint8Array, limits: EngineLimits): SnapshotFault | null {
-  let [depth, names, entries, most] = [0, 0, 0, 0];
+export function listFault(body: Uint8Array, limits: EngineLimits): ListFault | null {
+  const mostTexts = TEXTS.reduce((sum, list) => sum + mostIn(list, limits), 0);
+  let [depth, names, texts, entries, most] = [0, 0, 0, 0, 0];
   // Where the last text outside of lists stands, which is the name of what comes next.
   let [start, end] = [0, 0];
   let part = '';
@@ -45,16 +53,18 @@ export function listFault(body: Uint8Array, limits: EngineLimits): SnapshotFault
     if (byte === QUOTE) {
       const close = endOfText(body, i);
       if (!isList) [start, end] = [i + 1, close];
+      else texts += 1;
+      if (texts > mostTexts) return tooMany(`more than ${String(mostTexts)} texts in its lists`);
       i = close;
     } else if (byte === COMMA) {
       entries += 1;
-      if (isList && entries > most) return tooMany(part, most);
+      if (isList && entries > most) return tooMany(`more than ${String(most)} entries in a list${placeOf(part)}`);
     } else if (byte > NINE) {
       if (isList && byte !== CLOSE_LIST) return OTHER;
       isList = byte === OPEN_LIST;
       if (isList) {
         entries = 1;
-        most = (MOST.get(nameAt(body, start, end)) ?? MOST.get(part) ?? MOST_ELSEWHERE)(limits);
+        most = mostIn(MOST.has(nameAt(body, start, end)) ? nameAt(body, start, end) : part, limits);
       } else if (byte === COLON) {
         names += 1;
         if (names > MOST_NAMES) return OTHER;
@@ -66,21 +76,24 @@ export function listFault(body: Uint8Array, limits: EngineLimits): SnapshotFault
   return null;
 }
 
-/** Of a format to come, whose number is what its file is refused for. */
-const MOST_ELSEWHERE: Most = ({ grants }) => grants;
+/** In a part that no format has yet, as many as there may be grants: a format to come is refused for its number. */
+function mostIn(part: string, limits: EngineLimits): number {
+  return MOST.get(part)?.(limits) ?? limits.grants;
+}
 
-const OTHER: SnapshotFault = Object.freeze({
+const OTHER: ListFault = Object.freeze({
   code: 'snapshot.shape',
   message:
     'the file does not have the fields of its format: it has too many, or other lists than of texts and integers',
 });
 
-function tooMany(part: string, most: number): SnapshotFault {
-  const where = MOST.has(part) ? `\`${part}\`` : 'the file';
-  return {
-    code: 'snapshot.limit',
-    message: `${where} has a list of more than ${String(most)} entries, which is more than in any policy within the limits`,
-  };
+function tooMany(what: string): ListFault {
+  return { code: 'snapshot.limit', message: `the file has ${what}, which no policy within the limits has` };
+}
+
+/** Names that no format has are not shown. */
+function placeOf(part: string): string {
+  return MOST.has(part) ? ` of \`${part}\`` : '';
 }
 
 /** The place of the quote that ends it; the length or more if none does. */

@@ -25,7 +25,7 @@ function bodyWith(path: readonly string[], list: string): Uint8Array {
 
 /** What one list of so many entries is refused with; null if it is not. */
 function faultOf(path: readonly string[], entries: number, limits = ENGINE_LIMITS): string | null {
-  const list = `[${Array.from({ length: entries }, () => '"a,\\"]"').join()}]`;
+  const list = `[${Array.from({ length: entries }, (_, i) => (i % 2 === 0 ? '"a,\\"]"' : '0')).join()}]`;
   return listFault(bodyWith(path, list), limits)?.code ?? null;
 }
 
@@ -47,13 +47,24 @@ describe('the lists of a file', () => {
   it('are told with the part of the file and the number', () => {
     const zeros = `[${'0,'.repeat(5)}0]`;
     expect(listFault(bodyWith(['grants', 'expires', 'row'], zeros), limits)?.message).toBe(
-      '`grants` has a list of more than 5 entries, which is more than in any policy within the limits',
+      'the file has more than 5 entries in a list of `grants`, which no policy within the limits has',
     );
     // Names that the format does not have are not shown.
     expect(listFault(bodyWith(['\u001b', 'row'], zeros), limits)?.message).toMatch(
-      /^the file has a list of more than 5/,
+      /^the file has more than 5 entries in a list, /,
     );
     expect(listFault(bodyWith(['constructor', 'row'], zeros), limits)?.code).toBe('snapshot.limit');
+  });
+
+  it('have so many texts together', () => {
+    // Three lists of families, two of grants and of roles, and one of files, identities, providers and segments.
+    const allowed = 3 * 100 + 2 * 5 + 2 * 11 + 39 + 34 + 4 + 47;
+    const file = (texts: number): Uint8Array =>
+      bodyWith(['roles'], `{${Array.from({ length: texts }, () => '"a":["b"]').join()}}`);
+    expect(listFault(file(allowed), limits)).toBeNull();
+    expect(listFault(file(allowed + 1), limits)?.message).toBe(
+      `the file has more than ${String(allowed)} texts in its lists, which no policy within the limits has`,
+    );
   });
 
   it('have room in memory at their limits', () => {
@@ -95,6 +106,7 @@ describe('a file of full size is refused, and ends nothing', () => {
     const MIB = 1024 * 1024;
     const bodies = {
       'a long list': () => ['{"grants":{"id":[', '0,', 268 * MIB, '0]}}'],
+      'short texts': () => ['{"a":[', '"a",'.repeat(60_000) + '"a"],"a":[', 399 * MIB, '0]}'],
       'lists in lists': () => ['', '[', 399 * MIB, ''],
       'scopes of sets': () => ['{"families":{"sets":{"own":[', '0,', 268 * MIB, '0]}}}'],
       'sets': () => ['{"families":{"sets":{"perSet":[', '1,', 190 * MIB, '1]}}}'],
@@ -109,6 +121,7 @@ describe('a file of full size is refused, and ends nothing', () => {
 
   test.each<[string, string]>([
     ['a long list', 'snapshot.limit'],
+    ['short texts', 'snapshot.limit'],
     ['lists in lists', 'snapshot.shape'],
     ['scopes of sets', 'snapshot.limit'],
     ['sets', 'snapshot.limit'],
