@@ -18,24 +18,9 @@ import {
   type SnapshotDocument,
   type SnapshotField,
 } from './document.js';
+import type { SnapshotFault, SnapshotFaultCode } from './fault.js';
 import { type Digest, digestOf } from './hash.js';
 import { listFault } from './list-fault.js';
-
-export type SnapshotFaultCode =
-  | 'snapshot.too_large'
-  | 'snapshot.malformed'
-  | 'snapshot.seal'
-  | 'snapshot.format'
-  | 'snapshot.shape'
-  | 'snapshot.not_canonical'
-  | 'snapshot.content'
-  | 'snapshot.limit'
-  | 'snapshot.decisions';
-
-export interface SnapshotFault {
-  readonly code: SnapshotFaultCode;
-  readonly message: string;
-}
 
 export interface VerifiedSnapshot {
   readonly tables: PolicyTables;

@@ -3,7 +3,7 @@
 import type { EngineLimits } from '../limits.js';
 import type { HolderClasses } from '../model/holders.js';
 import type { PolicyTables } from '../model/tables.js';
-import type { SnapshotFault } from './decode.js';
+import type { SnapshotFault } from './fault.js';
 import { digestCells } from './digest-cells.js';
 
 /** What is wrong with the decision digest that a file states, or null. */
