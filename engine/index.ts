@@ -4,7 +4,8 @@ import { type LoadResult, openSnapshot, packDecoded, type PackResult } from './e
 import { loadedOf, type Policy, preparedOf } from './evaluate/policy.js';
 import { ENGINE_LIMITS, type EngineLimits } from './limits.js';
 import { type NamespacePath, ROOT } from './model/namespace.js';
-import { decodeSnapshot, type SnapshotFault } from './snapshot/decode.js';
+import { decodeSnapshot } from './snapshot/decode.js';
+import type { SnapshotFault } from './snapshot/fault.js';
 import { digestNamespaces } from './snapshot/digest-cells.js';
 import { decisionsFault, FALSE_DECISIONS } from './snapshot/labels.js';
 
@@ -98,7 +99,7 @@ export {
 } from './model/vocabulary.js';
 export type { CheckSum, PolicyChecks } from './model/checks.js';
 export type { SnapshotCounts } from './model/tables.js';
-export type { SnapshotFault, SnapshotFaultCode } from './snapshot/decode.js';
+export type { SnapshotFault, SnapshotFaultCode } from './snapshot/fault.js';
 export { visibilityDigest } from './snapshot/visibility-digest.js';
 export {
   decodeEnvelope,

@@ -247,7 +247,7 @@ const KINDS = kindsOf({
   },
   'auth.unavailable': {
     status: 503,
-    title: 'The issuer of the token cannot be reached now',
+    title: 'The issuer of the token cannot be asked now',
     help: 'The gateway cannot tell yet whether the token is valid. Keep it and try again after as many seconds as `Retry-After` says. If that does not help, tell the operator of the gateway, who can see why the issuer does not answer.',
   },
   overloaded: {
@@ -373,7 +373,7 @@ export interface ProblemDetail {
   readonly headers?: readonly string[];
   /** A fixed text for the operator's log; never sent. */
   readonly reason?: string;
-  /** For the metrics; never sent. */
+  /** What is wrong with the credential, or may be; never sent. */
   readonly fault?: AuthenticationFault;
   readonly limit?: LimitName;
   /** For the operator's log; never sent. */

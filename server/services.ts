@@ -256,6 +256,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const readSeries = async (): Promise<readonly Series[]> =>
     (await Promise.all(registries.map((registry) => registry.read()))).flat();
   const { askWorkers = () => Promise.resolve([]) } = options;
+  const adminShares = (): Shares =>
+    makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes });
   const { changes: retention = CHANGES_LIMITS } = options;
   const feed = makeFeed({ db, cursorKey: secrets.cursor, retention });
   const streams = countedStreams(publishChanges(metrics, feed));
@@ -285,7 +287,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     },
     shares: {
       actors: makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
-      admins: makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes }),
+      admins: { admin: adminShares(), operator: adminShares(), monitor: adminShares() },
       // All of them together leave the store to others: they have what two actors may have, and half of the connections.
       anonymous: makeCrowdShares(
         makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),

@@ -1,7 +1,8 @@
 // From a decoded snapshot to the handle that decides: in one go, or packed in one thread and adopted in another.
 import { invariant } from '../model/invariant.js';
 import { countsOf } from '../model/tables.js';
-import type { DecodeResult, SnapshotFault } from '../snapshot/decode.js';
+import type { DecodeResult } from '../snapshot/decode.js';
+import type { SnapshotFault } from '../snapshot/fault.js';
 import { type BuiltTable, buildTable } from '../table/build.js';
 import { builtOf, makePolicy, type Policy, type PolicyFacts, type TableSource } from './policy.js';
 import type { LoadedTables } from './prepare.js';

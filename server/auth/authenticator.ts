@@ -38,7 +38,7 @@ export interface Credential<Actor> {
   readonly isUnproven: boolean;
   /** The setting of the issuer that may have to be asked about it; null if there is none. Nothing of it is verified. */
   readonly issuer: string | null;
-  /** Throws `auth.invalid` for every reason alike, and `auth.unavailable` if the issuer cannot be reached. */
+  /** Throws `auth.invalid` for every reason alike, and `auth.unavailable` if the issuer cannot be asked. */
   readonly authenticate: (at: Instant) => Promise<Actor>;
 }
 
@@ -117,6 +117,17 @@ export function notValid(fault: AuthenticationFault, reason: string): ApiProblem
 /** The answer for a credential whose issuer cannot be reached, so its validity is unknown. */
 export function notJudged(reason: string): ApiProblem {
   return new ApiProblem('auth.unavailable', { reason, retryAfter: TOKEN_LIMITS.issuerRetryAfter });
+}
+
+/**
+ * The same for a credential that is probably not valid, so it counts as one that is not. Otherwise anybody could use up
+ * what others of an address have left while their issuer is away.
+ */
+export function notJudgedYet(
+  fault: AuthenticationFault,
+  told: { readonly reason: string; readonly retryAfter: number },
+): ApiProblem {
+  return new ApiProblem('auth.unavailable', { fault, ...told });
 }
 
 /** The token of `Bearer <token>`, or an empty string. The scheme's name is case-insensitive (RFC 9110). */

@@ -25,6 +25,11 @@ export interface IssuerKeys {
    * has it. `trace` is sent with whatever is fetched for it.
    */
   readonly find: (keyId: string, algorithm: string, trace?: TraceHeaders) => Promise<PublicKey | null>;
+  /**
+   * After how many seconds the issuer may be asked for a key of this name. Null if it had the name when it was last
+   * asked, or was asked for it then: so a key that is missing is none of its keys.
+   */
+  readonly notAskedFor: (keyId: string) => number | null;
   /** Fetches the keys. Null if that succeeded, otherwise why not. */
   readonly prepare: () => Promise<Failure | null>;
   readonly state: () => KeysState;
@@ -51,6 +56,8 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   let triedAt: Instant | null = null;
   let failure: Failure | null = null;
   let fetching: Promise<void> | null = null;
+  /** Names that the last fetch was for, and those that were known before it. */
+  let askedFor = new Set<string>();
 
   const fetchKeys = async (trace?: TraceHeaders): Promise<void> => {
     try {
@@ -68,11 +75,15 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     }
   };
   /** Joins the fetch that is under way. Does not begin one too soon after another. */
-  const refresh = (trace?: TraceHeaders): Promise<void> => {
-    if (fetching !== null) return fetching;
+  const refresh = (names: readonly string[], trace?: TraceHeaders): Promise<void> => {
+    if (fetching !== null) {
+      for (const name of names) askedFor.add(name);
+      return fetching;
+    }
     const now = clock.now();
     if (isWithin(triedAt, now, TOKEN_LIMITS.keysCoolDown)) return Promise.resolve();
     triedAt = now;
+    askedFor = new Set([...names, ...keys.map(({ keyId }) => keyId)]);
     fetching = fetchKeys(trace).finally(() => {
       fetching = null;
     });
@@ -87,17 +98,21 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   return {
     find: async (keyId, algorithm, trace) => {
       if (!isWithin(fetchedAt, clock.now(), TOKEN_LIMITS.keysFresh)) {
-        const refreshed = refresh(trace);
+        const refreshed = refresh([keyId], trace);
         // In an outage, a known key does not wait for an issuer that has failed to answer. An unknown one waits below.
         if (failure === null) await refreshed;
       }
       const known = findKnown(keyId, algorithm);
       if (known !== null) return known;
-      await refresh(trace);
+      await refresh([keyId], trace);
       return findKnown(keyId, algorithm);
     },
+    notAskedFor: (keyId) => {
+      if (triedAt === null || askedFor.has(keyId)) return null;
+      return Math.max(1, Math.ceil((triedAt + TOKEN_LIMITS.keysCoolDown - clock.now()) / 1000));
+    },
     prepare: async () => {
-      await refresh();
+      await refresh([]);
       return failure;
     },
     state: () => ({ fetchedAt, keys: keys.length, failure }),

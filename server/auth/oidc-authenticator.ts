@@ -9,7 +9,7 @@ import { TOKEN_LIMITS } from '../limits/credentials.js';
 import type { Clock, Logger } from '../lib/ports.js';
 import type { TraceHeaders } from '../telemetry/trace.js';
 import { makeLruCache } from '../lib/lru-cache.js';
-import { type Authenticator, type CredentialIssuer, notJudged, notValid } from './authenticator.js';
+import { type Authenticator, type CredentialIssuer, notJudged, notJudgedYet, notValid } from './authenticator.js';
 import { certificateThumbprint } from './certificate-thumbprint.js';
 import { type Claims, type CompactToken, isCompact, readCompactToken } from './compact-token.js';
 import type { Fingerprinter } from './fingerprint.js';
@@ -97,11 +97,17 @@ export function makeOidcAuthenticator(
     const key = await issuer.keys.find(keyId, algorithm, trace);
     if (key === null) {
       const { failure } = issuer.keys.state();
-      throw failure === null
+      if (failure !== null)
+        throw notJudged(
+          `signed with a key that the issuer does not publish, whose keys cannot be fetched: ${failure.message}`,
+        );
+      const wait = issuer.keys.notAskedFor(keyId);
+      throw wait === null
         ? notValid('unknown', 'signed with a key that the issuer does not publish')
-        : notJudged(
-            `signed with a key that the issuer does not publish, whose keys cannot be fetched: ${failure.message}`,
-          );
+        : notJudgedYet('unknown', {
+            reason: 'signed with a key that the issuer did not publish a moment ago',
+            retryAfter: wait,
+          });
     }
     try {
       await compactVerify(text, key.key, { algorithms: [key.algorithm] });

@@ -30,7 +30,8 @@ export type Predicates = ReadonlyMap<Family, RowPredicate>;
 /** The number of namespaces that a deep root is assumed to have below it. */
 const BELOW = 8;
 
-export function changeArms(predicates: Predicates): ChangeArms {
+/** `inTime` adds the clock to a condition that is looked at again and again. */
+export function changeArms(predicates: Predicates, inTime: (condition: Fragment) => Fragment): ChangeArms {
   const exact: Places = { families: [], paths: [] };
   const deep: Places = { families: [], paths: [] };
   const levels = new Map<number, string[]>();
@@ -59,7 +60,7 @@ export function changeArms(predicates: Predicates): ChangeArms {
   }
   return {
     arms,
-    queries: deep.paths.length > 0 ? [below(deep)] : [],
+    queries: deep.paths.length > 0 ? [below(deep, inTime)] : [],
     size: arms.reduce((sum, { size }) => sum + size, 0),
   };
 }
@@ -101,7 +102,7 @@ function segment(depth: number): Fragment {
  * The namespaces with changes in subtrees that have no keys: from one to the next, each found by one look into the
  * index.
  */
-function below(deep: Places): Fragment {
+function below(deep: Places, inTime: (condition: Fragment) => Fragment): Fragment {
   const next = sql`(SELECT c.path FROM changes AS c WHERE c.family = b.family AND c.path > b.at AND c.path < b.hi
         ORDER BY c.family, c.path LIMIT 1)`;
   const first = sql`(SELECT c.path FROM changes AS c WHERE c.family = b.family AND c.path >= b.at AND c.path < b.hi
@@ -109,7 +110,7 @@ function below(deep: Places): Fragment {
   return sql`steps (family, at, hi) AS (
       SELECT b.family, ${first}, b.hi FROM (SELECT d.family, d.at COLLATE "C" AS at, left(d.at, -1) || '0' COLLATE "C" AS hi
         FROM ${placesOf(deep)} AS d (family, at)) AS b
-      UNION ALL SELECT b.family, ${next}, b.hi FROM steps AS b WHERE b.at IS NOT NULL),
+      UNION ALL SELECT b.family, ${next}, b.hi FROM steps AS b WHERE ${inTime(sql`b.at IS NOT NULL`)}),
     below (family, at) AS MATERIALIZED (SELECT b.family, b.at FROM steps AS b WHERE b.at IS NOT NULL)`;
 }
 

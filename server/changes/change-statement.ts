@@ -2,6 +2,7 @@
 // where the feed ends. What it costs depends on the number of roots and the size of the answer, and never on what
 // happened elsewhere (server/query/README.md "The feed of changes").
 import { join, literal, sql, type Fragment } from '../db/sql.js';
+import { orTooLate } from '../query/compile-condition.js';
 import { changeCode } from './change-kinds.js';
 import { allRanges, type ChangeArm, changeArms, type Predicates } from './change-keys.js';
 
@@ -11,6 +12,8 @@ export interface ChangesRequest {
   readonly limit: number;
   /** For how many milliseconds a cursor is good. */
   readonly keep: number;
+  /** Milliseconds after which the statement ends itself; null if the store ends it. */
+  readonly longest: number | null;
 }
 
 /** All rows have the same `head`, `mark` and `intact`; one without `position` stands for an empty answer. */
@@ -72,12 +75,16 @@ export function settledStatement(lag: number): Fragment {
 /** With more roots than this, it is first found out how far each has to be read. */
 const FEW_ROOTS = 8;
 
-export function changesStatement({ predicates, after, limit, keep }: ChangesRequest): Fragment {
-  const { arms, queries, size } = changeArms(predicates);
+export function changesStatement({ predicates, after, limit, keep, longest }: ChangesRequest): Fragment {
+  // Looked at for each root and for each change, as neither says how many there are of the other.
+  const inTime = (condition: Fragment): Fragment => (longest === null ? condition : orTooLate(longest, condition));
+  const { arms, queries, size } = changeArms(predicates, inTime);
   const from = sql`c.position > ${after.position}::bigint`;
+  const shown = inTime(SHOWN);
+  const reached = longest === null ? sql`` : sql` WHERE ${inTime(sql`v.at IS NOT NULL`)}`;
   const rows = (arm: ChangeArm, { columns, upTo, most }: ChangeRead): Fragment =>
-    sql`CROSS JOIN LATERAL (SELECT ${columns} FROM changes AS c WHERE ${arm.within} AND ${from}${upTo} AND ${SHOWN}
-          ORDER BY c.position LIMIT ${most}::bigint) AS f`;
+    sql`CROSS JOIN LATERAL (SELECT ${columns} FROM changes AS c WHERE ${arm.within} AND ${from}${upTo} AND ${shown}
+          ORDER BY c.position LIMIT ${most}::bigint) AS f${reached}`;
   const found =
     size <= FEW_ROOTS
       ? join(

@@ -10,6 +10,7 @@ import {
   type Visible,
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
+import type { ReadOptions } from '../db/prepared.js';
 import type { Fragment } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { ApiProblem } from '../problem.js';
@@ -78,6 +79,7 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
     ...watch,
     read: async (asked) => {
       const { view, at, owner, after, limit, signal } = asked;
+      const asker = owner.actorId;
       const place = after === null ? null : cursors.open(after, owner);
       const part = partOf(view, owner);
       const rights = place === null || place.view === view.digest ? null : await changedRights(views, place, asked);
@@ -87,17 +89,20 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
       // Whoever begins here, or has just gained something, queries what there is now. A replica may answer that, so what it may not have
       // yet comes in the feed, even if it was there before.
       const isQueriedNext = place === null || (rights !== null && rights.gained.length > 0);
-      const settled = isQueriedNext ? await settledPlace(db, signal) : null;
+      const settled = isQueriedNext ? await settledPlace(db, { signal, asker }) : null;
       const from = place !== null && settled !== null && settled.position < place.position ? settled : place;
       const first: readonly ChangeItem[] =
         from === null || rights === null
           ? []
           : [{ cursor: seal(from), time: formatInstant(at), change: 'rights', ...rights }];
       if (from === null || part.size === 0) {
-        return { items: first, next: seal(settled ?? (await headOf(db, { number, signal }))), isFull: false };
+        return { items: first, next: seal(settled ?? (await headOf(db, { number, signal, asker }))), isFull: false };
       }
-      const request = { predicates: predicatesOf(part), after: from, limit, keep: retention.keep };
-      const { rows, head } = await readRows(db, request, { number, signal });
+      const request = {
+        ...{ predicates: predicatesOf(part), after: from, limit },
+        ...{ keep: retention.keep, longest: db.longestQuery },
+      };
+      const { rows, head } = await readRows(db, request, { number, signal, asker });
       const last = rows.at(-1);
       const isFull = rows.length >= limit;
       const end = isFull && last !== undefined ? whereOf(last) : head;
@@ -131,26 +136,24 @@ function expired(title: string): ApiProblem {
 /** A place without the view under which it was reached. */
 type Where = Omit<FeedPlace, 'view'>;
 
-interface Reading extends Pick<FeedWatch, 'number'> {
-  readonly signal: AbortSignal | undefined;
-}
+interface Reading extends Pick<FeedWatch, 'number'>, ReadOptions {}
 
 /** Where the feed ends, after what has committed by now, as far as one step gives places. */
-async function headOf(db: Database, { number, signal }: Reading): Promise<Where> {
-  const head = await readHead(db, headStatement(), signal);
+async function headOf(db: Database, { number, ...options }: Reading): Promise<Where> {
+  const head = await readHead(db, headStatement(), options);
   if (!head.pending) return endOf(head);
   // If nothing is left to number, somebody else has done it in the meantime.
   await number();
-  return endOf(await readHead(db, headStatement(), signal));
+  return endOf(await readHead(db, headStatement(), options));
 }
 
 /** Up to where every query from now on sees what has happened, whichever server answers it; null if the primary answers all. */
-async function settledPlace(db: Database, signal: AbortSignal | undefined): Promise<Where | null> {
-  return db.replicaLag === null ? null : endOf(await readHead(db, settledStatement(db.replicaLag), signal));
+async function settledPlace(db: Database, options: ReadOptions): Promise<Where | null> {
+  return db.replicaLag === null ? null : endOf(await readHead(db, settledStatement(db.replicaLag), options));
 }
 
-async function readHead(db: Database, statement: Fragment, signal: AbortSignal | undefined): Promise<HeadRow> {
-  const [head] = await db.read<HeadRow>(statement, { signal });
+async function readHead(db: Database, statement: Fragment, options: ReadOptions): Promise<HeadRow> {
+  const [head] = await db.read<HeadRow>(statement, options);
   if (head === undefined) throw new TypeError('a store without the head of its feed');
   return head;
 }
@@ -177,15 +180,15 @@ interface Found {
 async function readRows(
   db: Database,
   request: Parameters<typeof changesStatement>[0],
-  { number, signal }: Reading,
+  { number, ...options }: Reading,
 ): Promise<Found> {
   const statement = changesStatement(request);
-  let found = foundIn(await db.readReplica<FeedRow>(statement, { signal }));
-  found ??= foundIn(await db.read<FeedRow>(statement, { signal }));
+  let found = foundIn(await db.readReplica<FeedRow>(statement, options));
+  found ??= foundIn(await db.read<FeedRow>(statement, options));
   if (found?.isPending === true && found.rows.length < request.limit) {
     // If nothing is left to number, somebody else has done it in the meantime.
     await number();
-    found = foundIn(await db.read<FeedRow>(statement, { signal }));
+    found = foundIn(await db.read<FeedRow>(statement, options));
   }
   if (found === null) throw expired(GONE);
   return found;

@@ -64,14 +64,17 @@ export function makeReader(
   turns: Turns | null = null,
   names: StatementNames = makeStatementNames(),
 ): StoreReader {
-  const read = async <Row>(statement: Fragment, { signal, whole = false }: ReadOptions): Promise<readonly Row[]> => {
+  const read = async <Row>(
+    statement: Fragment,
+    { signal, asker, whole = false }: ReadOptions,
+  ): Promise<readonly Row[]> => {
     // What travels together is one transaction, so the settings end with it.
     const queries = [...(whole ? [PLANNED_WHOLE] : []), queryOf(statement, names)];
     signal?.throwIfAborted();
     const client = await pool.connect();
     try {
       signal?.throwIfAborted();
-      return await readRows(sendStoppable(client, queries, { signal }), queries.length - 1);
+      return await readRows(sendStoppable(client, queries, { signal, asker }), queries.length - 1);
     } finally {
       client.release(client.isLost || isFull(client));
     }
@@ -79,7 +82,8 @@ export function makeReader(
   return async <Row>(statement: Fragment, options: ReadOptions = {}) => {
     const { asker } = options;
     if (statement.bindings.length === 0) throw new Error('a statement without bindings');
-    if (turns === null || asker === undefined) return read<Row>(statement, options);
+    if (turns === null || asker === undefined) return read<Row>(statement, { ...options, asker: undefined });
+    // In this process; the store takes turns between all its clients. Meanwhile the asker takes none of the connections.
     const leave = await turns.enter(asker);
     try {
       return await read<Row>(statement, options);

@@ -3,6 +3,7 @@
 // everywhere. The driver's own queries ask for the columns at each execution, which takes longer than reading a row.
 import pg from 'pg';
 import type { StoreClient } from './connections.js';
+import { askerFrame } from './embedded/wire.js';
 import { sqlStateOf, unlessRefused } from './failures.js';
 import { MEMORY_LIMITS } from '../limits/queries.js';
 import { type Binding, listText } from './sql.js';
@@ -26,9 +27,13 @@ export interface StatementAnswer {
  * Sends the statements at once. If one fails, the server skips those after it, and this rejects with the driver's error
  * unchanged.
  */
-export function send(client: StoreClient, queries: readonly Query[]): Promise<readonly StatementAnswer[]> {
+export function send(
+  client: StoreClient,
+  queries: readonly Query[],
+  asker?: string,
+): Promise<readonly StatementAnswer[]> {
   return new Promise((resolve, reject) => {
-    client.query(new Group(client, queries), (error: Error | null, answers: readonly StatementAnswer[]) => {
+    client.query(new Group(client, queries, asker), (error: Error | null, answers: readonly StatementAnswer[]) => {
       if (error === null) resolve(answers);
       else reject(error);
     });
@@ -38,12 +43,16 @@ export function send(client: StoreClient, queries: readonly Query[]): Promise<re
 /**
  * Sends statements that can be stopped. The connection is not used for anything else until they have ended and the
  * server knows. If they were stopped, this rejects with the reason of the signal. If they commit what they write, the
- * error says whether that may be stored all the same.
+ * error says whether that may be stored all the same. Only the embedded store may be told who asks.
  */
 export async function sendStoppable(
   client: StoreClient,
   queries: readonly Query[],
-  { signal, commits = false }: { readonly signal: AbortSignal | undefined; readonly commits?: boolean },
+  {
+    signal,
+    commits = false,
+    asker,
+  }: { readonly signal: AbortSignal | undefined; readonly commits?: boolean; readonly asker?: string | undefined },
 ): Promise<readonly StatementAnswer[]> {
   if (commits) client.throwIfLost();
   const stopping: Promise<void>[] = [];
@@ -52,7 +61,7 @@ export async function sendStoppable(
   };
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    return await send(client, queries);
+    return await send(client, queries, asker);
   } catch (error) {
     const reason: unknown = signal?.aborted === true ? signal.reason : error;
     throw commits ? unlessRefused(error, reason) : reason;
@@ -93,7 +102,7 @@ export function isFull(client: StoreClient): boolean {
 
 /** The driver's connection, which writes messages of the protocol. */
 interface Wire {
-  readonly stream: { readonly cork: () => void; readonly uncork: () => void };
+  readonly stream: { readonly cork: () => void; readonly uncork: () => void; readonly write: (bytes: Buffer) => void };
   readonly close: (message: { readonly type: 'S'; readonly name: string }) => void;
   readonly parse: (message: { readonly name: string; readonly text: string; readonly types: readonly never[] }) => void;
   readonly bind: (message: { readonly statement: string; readonly values: readonly (string | null)[] }) => void;
@@ -121,18 +130,21 @@ class Group {
   declare readonly callback: (error: Error | null, answers?: readonly StatementAnswer[]) => void;
   readonly #prepared: Prepared;
   readonly #queries: readonly Query[];
+  readonly #asker: string | undefined;
   readonly #answers: (StatementAnswer & { readonly columns: readonly Column[] })[] = [];
   #described: readonly Column[] = [];
   #found: Texts[] = [];
 
-  constructor(client: StoreClient, queries: readonly Query[]) {
+  constructor(client: StoreClient, queries: readonly Query[], asker?: string) {
     this.#prepared = preparedBy(client);
     this.#queries = queries;
+    this.#asker = asker;
   }
 
   /** Everything goes out in one write: each message alone would take as long as all of them. */
   submit(wire: Wire): null {
     wire.stream.cork();
+    if (this.#asker !== undefined) wire.stream.write(askerFrame(this.#asker));
     for (const query of this.#queries) this.#write(wire, query);
     wire.sync();
     wire.stream.uncork();

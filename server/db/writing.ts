@@ -93,7 +93,7 @@ export function makeWriters(
         if (!isSerial) clock.start();
         try {
           signal?.throwIfAborted();
-          return await once({ client, clock, leave: isSerial ? leave : () => undefined });
+          return await once({ client, clock, ...(isSerial ? { leave, asker } : { leave: () => undefined }) });
         } finally {
           clock.stop();
           client.release(client.isLost || isFull(client));
@@ -105,10 +105,11 @@ export function makeWriters(
   return {
     write: (work, options) => inTurn((attempt) => transact(work, attempt, names), options),
     writeOne: <Row>(make: () => Fragment | null, options?: WriteOptions) =>
-      inTurn<readonly Row[]>(async ({ client, clock, leave }) => {
+      inTurn<readonly Row[]>(async ({ client, clock, leave, asker }) => {
         const statement = make();
         if (statement === null) return [];
-        const answers = sendStoppable(client, [queryOf(statement, names)], { signal: clock.signal, commits: true });
+        const { signal } = clock;
+        const answers = sendStoppable(client, [queryOf(statement, names)], { signal, commits: true, asker });
         leave();
         return readRows(answers, 0);
       }, options),
@@ -117,10 +118,10 @@ export function makeWriters(
 
 async function transact<T>(
   work: (writing: Writing) => Promise<T>,
-  { client, clock, leave }: Attempt,
+  { client, clock, leave, asker }: Attempt,
   names: StatementNames,
 ): Promise<T> {
-  const trips = makeTrips(client, clock);
+  const trips = makeTrips(client, clock, asker);
   try {
     const result = await work({
       rows: (statement) => {
@@ -146,6 +147,8 @@ interface Attempt {
   readonly clock: Clock;
   /** Called when the last statement is sent. On a store that does one transaction at a time, it gives the asker's turn on. */
   readonly leave: () => void;
+  /** Told to a store that does one transaction at a time. */
+  readonly asker?: string | undefined;
 }
 
 /** The time of one transaction. */
@@ -190,7 +193,7 @@ interface Trips {
   readonly commit: () => Promise<StatementAnswer | undefined>;
 }
 
-function makeTrips(client: StoreClient, clock: Clock): Trips {
+function makeTrips(client: StoreClient, clock: Clock, asker: string | undefined): Trips {
   let load: Query[] = [BEGIN];
   let trip: Promise<readonly StatementAnswer[]> | null = null;
   let isLast = false;
@@ -202,6 +205,7 @@ function makeTrips(client: StoreClient, clock: Clock): Trips {
     const answers = await sendStoppable(client, queries, {
       signal: isLast ? undefined : clock.signal,
       commits: isLast,
+      asker,
     });
     clock.start();
     return answers;

@@ -73,8 +73,8 @@ export function makeAttempts({ failures, spare, unjudged, patience = SHARE_LIMIT
       try {
         return await work();
       } catch (error) {
-        if (issuer !== null && error instanceof ApiProblem && error.code === 'auth.unavailable')
-          unjudged.take(nameOf(address, issuer));
+        const isUnjudged = error instanceof ApiProblem && error.code === 'auth.unavailable';
+        if (issuer !== null && isUnjudged && error.detail.fault === undefined) unjudged.take(nameOf(address, issuer));
         throw error;
       } finally {
         here.count -= 1;

@@ -44,6 +44,8 @@ export interface TableOptions extends ConnectionLimits {
 interface Entry {
   /** Of the listener. */
   readonly socket: Socket;
+  /** Kept, because a closed socket no longer knows all of it. */
+  readonly port: string;
   /** Null for a proxy and on a Unix socket. */
   readonly address: string | null;
   /** Where its requests come. */
@@ -68,7 +70,7 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
     known.delete(entry);
     strangers.delete(entry);
     leaveAddress(entry);
-    if (byPort.get(portOf(entry.socket)) === entry) byPort.delete(portOf(entry.socket));
+    if (byPort.get(entry.port) === entry) byPort.delete(entry.port);
     if (known.size + strangers.size < total * RELIEVED) wasFull = false;
   };
   const leaveAddress = (entry: Entry): void => {
@@ -112,10 +114,10 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
         socket.destroy();
         return false;
       }
-      const entry: Entry = { socket, address, requests: socket };
+      const entry: Entry = { socket, port: portOf(socket), address, requests: socket };
       strangers.add(entry);
       bySocket.set(socket, entry);
-      if (from !== undefined) byPort.set(portOf(socket), entry);
+      if (from !== undefined) byPort.set(entry.port, entry);
       if (address !== null) byAddress.set(address, (byAddress.get(address) ?? new Set()).add(entry));
       socket.once('close', () => {
         forget(entry);

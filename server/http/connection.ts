@@ -131,7 +131,7 @@ export class Connection implements Peer {
 export type CutReason =
   /** Its client does not read its answer, or reads it too slowly. */
   | 'slow'
-  /** It sent too many requests, or too large ones, without waiting for answers. */
+  /** It sent too many requests, or too large ones, without waiting for answers; or all connections together did. */
   | 'pipelined'
   /** Another connection needs its place: of the same address, or of all. */
   | 'address'
@@ -167,8 +167,10 @@ function faultOf(socket: Socket): string {
 }
 
 /** Call this once, when the connection is accepted. */
-export function openConnection(socket: Socket, options: ConnectionOptions): void {
-  CONNECTIONS.set(socket, new Connection(socket, options));
+export function openConnection(socket: Socket, options: ConnectionOptions): Connection {
+  const connection = new Connection(socket, options);
+  CONNECTIONS.set(socket, connection);
+  return connection;
 }
 
 export function connectionOf(socket: Socket): Connection {

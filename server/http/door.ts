@@ -32,7 +32,9 @@ export interface Services {
   readonly resolveActor: ActorResolver;
   readonly limiters: Limiters;
   readonly clientAddress: ClientAddress;
-  readonly shares: Readonly<Record<'actors' | 'admins' | 'anonymous', Shares>> & {
+  readonly shares: Readonly<Record<'actors' | 'anonymous', Shares>> & {
+    /** What monitoring leaves unread keeps no admin out, and nothing keeps the gateway's own user out. */
+    readonly admins: Readonly<Record<(AdminActor | MonitorActor)['kind'], Shares>>;
     readonly strangers: Readers;
     /** Those of `actors` and of `anonymous`, each together. */
     readonly readers: Readonly<Record<'actors' | 'anonymous', Readers>>;

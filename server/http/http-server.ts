@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { HTTP_LIMITS, TLS_LIMITS } from '../limits/http.js';
 import { ApiProblem } from '../problem.js';
 import type { App } from './app.js';
-import { type ConnectionOptions, connectionOf, type CutReason, openConnection } from './connection.js';
+import { type ConnectionOptions, type CutReason, openConnection } from './connection.js';
 import {
   type ConnectionFacts,
   type ConnectionLimits,
@@ -22,6 +22,7 @@ import {
   responseOn,
 } from './http-message.js';
 import { checkTcp, type ListenAt, listenOnSocket, listenOnTcp, type SocketAt, type TcpAt } from './listen-at.js';
+import { makePipelined } from './pipelined.js';
 import type { TlsIdentity } from './tls-files.js';
 import { refuse, refuseUnreadable, type Refusing } from './refuse-unreadable.js';
 import { turnAway } from './waiting-probes.js';
@@ -224,9 +225,13 @@ interface OpenService extends HttpService, ConnectionOptions {
 
 function serve({ server, classes }: HttpListener, service: OpenService): void {
   const { app, silent, table } = service;
+  const { inTurn, forget } = makePipelined();
   bearAsExpress(classes, app.express);
   const accept = (socket: Socket): void => {
-    openConnection(socket, service);
+    const connection = openConnection(socket, service);
+    socket.once('close', () => {
+      forget(connection);
+    });
     expectRequest(silent, socket);
   };
   const isTls = 'setSecureContext' in server;
@@ -269,42 +274,6 @@ function serve({ server, classes }: HttpListener, service: OpenService): void {
   server.on('clientError', (error, socket) => {
     refuseUnreadable(service, socket, error);
   });
-}
-
-/**
- * Begins a request once the client has read the answers to all earlier requests of its connection. So a connection
- * never holds more than one answer.
- */
-function inTurn(request: GatewayRequest, response: GatewayResponse, begin: () => void): void {
-  // Node gives a response its socket when the one before has left.
-  if (response.socket !== null) {
-    begin();
-    return;
-  }
-  const { socket } = request;
-  const connection = connectionOf(socket);
-  connection.newest = request;
-  const characters = charactersOf(request);
-  connection.waiting += 1;
-  connection.waitingCharacters += characters;
-  const { pipelined, pipelinedCharacters } = HTTP_LIMITS;
-  if (connection.waiting > pipelined || connection.waitingCharacters > pipelinedCharacters) {
-    connection.cut('pipelined');
-    return;
-  }
-  response.once('socket', () => {
-    connection.waiting -= 1;
-    connection.waitingCharacters -= characters;
-    if (connection.waiting === 0) connection.newest = null;
-    // Node goes on with the response after this event.
-    process.nextTick(() => {
-      if (!socket.destroyed) begin();
-    });
-  });
-}
-
-function charactersOf({ url = '', rawHeaders }: GatewayRequest): number {
-  return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }
 
 /** Closes clients that never sent a request by itself, because Node takes them for busy ones. */

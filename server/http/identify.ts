@@ -68,7 +68,7 @@ export function limitRefused(
 ): ApiProblem {
   const { actor, quotas } = exchange;
   const isCounted =
-    UNPROVEN.has(problem.code) || problem.code === 'limit.rate' || quotas.some(({ policy }) => policy === 'address');
+    isUnproven(problem) || problem.code === 'limit.rate' || quotas.some(({ policy }) => policy === 'address');
   if (actor !== null || problem.status >= 500 || isCounted) return problem;
   try {
     limitAddress(services, exchange);
@@ -92,9 +92,13 @@ export function countUnreadable(
 
 /**
  * Refusals of requests of which nobody knows who sent them. They count against the address. What an issuer cannot judge
- * does not.
+ * does not, unless something is wrong with it.
  */
 const UNPROVEN: ReadonlySet<ProblemCode> = new Set(['auth.required', 'auth.invalid']);
+
+function isUnproven({ code, detail }: ApiProblem): boolean {
+  return UNPROVEN.has(code) || detail.fault !== undefined;
+}
 
 export function evidenceOf({ headers, incoming, address, span }: Exchange): Evidence {
   return {
@@ -122,7 +126,7 @@ export async function identify<Actor extends NonNullable<Exchange['actor']>>(
       return await credential.authenticate(at);
     } catch (error) {
       // Only failures are counted here, so nobody is locked out because others fail from the same address.
-      if (error instanceof ApiProblem && UNPROVEN.has(error.code)) {
+      if (error instanceof ApiProblem && isUnproven(error)) {
         limit(limiters.unauthenticated, 'unauthenticated', address, null);
       }
       throw error;

@@ -103,9 +103,9 @@ function makeNotes(trail: Recorder): RequestAudit {
         trail.record({ ...parts, ...one, kind: 'query', outcome });
       }
     },
-    refused: (exchange, { code, status, detail: { step } }) => {
+    refused: (exchange, { code, status, detail: { step, fault } }) => {
       if (exchange.actor === null) {
-        if (status === 401) noteFailure(exchange, status);
+        if (status === 401 || fault !== undefined) noteFailure(exchange, status);
         return;
       }
       if (UNRECORDED.has(code) || (queries === 'none' && isRead(exchange.route))) return;

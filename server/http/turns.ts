@@ -10,9 +10,12 @@ import type { Shares } from './shares.js';
 function shareOf({ services }: Door, exchange: Exchange): readonly [shares: Shares, name: string] | null {
   const { actor } = exchange;
   if (actor === null) return null;
-  const { actors, admins, anonymous } = services.shares;
-  const shares = !('credentialScopes' in actor) ? admins : actor.kind === 'anonymous' ? anonymous : actors;
-  return [shares, countedAs(actor, exchange)];
+  const { shares } = services;
+  const own =
+    'credentialScopes' in actor
+      ? shares[actor.kind === 'anonymous' ? 'anonymous' : 'actors']
+      : shares.admins[actor.kind];
+  return [own, countedAs(actor, exchange)];
 }
 
 export async function takeTurn(door: Door, exchange: Exchange): Promise<void> {
@@ -35,12 +38,13 @@ export function checkRoom(door: Door, exchange: Exchange, bytes: number): void {
 export function finish(door: Door, exchange: Exchange, { status, headers, text, bytes, pour }: Reply): Outgoing {
   const { peer } = exchange.incoming;
   const [shares, name] = shareOf(door, exchange) ?? [null, ''];
-  const { strangers, readers, admins } = door.services.shares;
-  const isAnonymous = exchange.actor?.kind === 'anonymous';
+  const { strangers, readers } = door.services.shares;
+  const { actor } = exchange;
+  const isAnonymous = actor?.kind === 'anonymous';
   const hold = (size: number): (() => void) => {
     if (shares === null) return strangers.hold(peer, size);
     const take = shares.hold(name, size);
-    if (shares === admins) return take;
+    if (actor !== null && !('credentialScopes' in actor)) return take;
     // Nobody is refused for what others leave unread: the slowest of them give way.
     const takeAll = readers[isAnonymous ? 'anonymous' : 'actors'].hold(peer, size);
     return () => {

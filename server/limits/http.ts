@@ -49,6 +49,13 @@ export const HTTP_LIMITS = Object.freeze({
   pipelined: 256,
   /** Characters of the heads of those. */
   pipelinedCharacters: 256 * 1024,
+  /**
+   * Bytes of all connections together for what waits so: heads, bodies as far as Node reads them (so much at most), and
+   * what each request takes besides. Beyond that the slowest connections end.
+   */
+  pipelinedBytes: 64 * 1024 * 1024,
+  pipelinedBody: 128 * 1024,
+  pipelinedOverhead: 4 * 1024,
   /** How often unread answers are checked. */
   writeTimeout: 10_000,
   /** Bytes a second that a client must take of its answer between two checks, unless it takes all the rest. */
@@ -94,7 +101,7 @@ export const SHARE_LIMITS = Object.freeze({
   patience: 5_000,
   /**
    * Bytes of answers that are made but not read: of one actor; and of all actors, all admins, all who read without a
-   * credential and all strangers, each of these by themselves.
+   * credential and all strangers, each of these by themselves. Monitoring and the socket have as much as admins, each.
    */
   unreadBytes: 32 * 1024 * 1024,
   actorsUnreadBytes: 256 * 1024 * 1024,

@@ -70,7 +70,7 @@ export function makeRequestMetrics({ counter, histogram }: Registry): RequestObs
     problems.add(code);
     if (code === 'auth.required') failures.add('missing');
     if (code === 'auth.invalid') failures.add(detail.fault ?? 'unusable');
-    if (code === 'auth.unavailable') failures.add('issuer');
+    if (code === 'auth.unavailable') failures.add(detail.fault ?? 'issuer');
     if (code === 'limit.rate') limited.add(detail.limit ?? 'actor');
     if (code === 'overloaded') limited.add('overloaded');
   };

@@ -182,6 +182,20 @@ test('a gateway whose provider is out of reach starts, and takes its tokens once
   await second.dispose();
 });
 
+test('tokens that name new keys count against their address, although they may be valid in a moment', async () => {
+  const authentication = { ...NOTHING_ELSE, oidc: [settings] };
+  const strict = await openGateway({ mode, db: open.db, authentication, clock, rate: { unauthenticated: 2 } });
+  const [, ...rest] = (await provider.token()).split('.');
+  const forged = [Buffer.from('{"alg":"ES256","kid":"new","typ":"at+jwt"}').toString('base64url'), ...rest].join('.');
+  const ask = (): Promise<Reply> => call(strict.port, { method: 'GET', path: '/api/v1/whoami', key: forged });
+  const told = await Promise.all(Array.from({ length: 20 }, ask));
+  const late = told.filter(({ status }) => status === 503);
+  expect(late[0]?.headers['retry-after']).toMatch(/^(?:[1-9]|10)$/);
+  expect(late.length).toBeLessThan(10);
+  expect(told.filter(({ status }) => status === 429)).toHaveLength(20 - late.length);
+  await strict.dispose();
+});
+
 test('settings that the provider contradicts, and a provider that the policy does not declare, refuse to start', async () => {
   const oidc = [{ ...settings, issuer: provider.url.replace('127.0.0.1', 'localhost'), provider: 'nobody' }];
   const started = openGateway({ mode, db: open.db, authentication: { ...NOTHING_ELSE, oidc }, clock });

@@ -119,7 +119,7 @@ export async function openTokenWorld(): Promise<TokenWorld> {
       try {
         await actorOf(bearer, authenticator);
       } catch (error) {
-        if (error instanceof ApiProblem && error.code === 'auth.invalid') return error.detail.reason ?? '';
+        if (error instanceof ApiProblem && error.detail.fault !== undefined) return error.detail.reason ?? '';
         throw error;
       }
       return 'accepted';

@@ -1,5 +1,6 @@
 // Who may use the one engine, and when. Whole units of work run in order of arrival. But a client inside a transaction
-// keeps the engine until it leaves the transaction, has been idle in it for too long, or is gone.
+// keeps the engine until it leaves the transaction, has been idle in it for too long, or is gone. And an asker has one
+// place in the line, through whichever clients and processes it asks.
 import { EMBEDDED_LIMITS } from '../../limits/store.js';
 import type { EmbeddedEngine } from './engine.js';
 import type { EngineSession, Unit } from './session.js';
@@ -33,6 +34,8 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #sessions = new Set<EngineSession>();
   readonly #waiting: EngineSession[] = [];
+  /** Clients whose askers have another one in the line. */
+  readonly #behind: EngineSession[] = [];
   /** Channels that the engine listens to for its clients. */
   readonly #channels = new Set<string>();
   /**
@@ -68,7 +71,7 @@ export class Scheduler {
 
   enqueue(session: EngineSession, unit: Unit): void {
     if (session !== this.#owner && session.queue.length === 0) {
-      if (this.#waiting.length >= MAX_WAITING) {
+      if (this.#waiting.length + this.#behind.length >= MAX_WAITING) {
         const message = `more than ${String(MAX_WAITING)} clients wait for the embedded store`;
         this.#refuse(session, unit, ['53300', message]);
         return;
@@ -86,18 +89,17 @@ export class Scheduler {
 
   /** Withdraws the next unit of a client that waits. A unit that has begun runs to its end. */
   cancel(id: number): void {
-    const session = this.#waiting.find((waiting) => waiting.id === id);
+    const session = [...this.#waiting, ...this.#behind].find((waiting) => waiting.id === id);
     const unit = session?.queue.shift();
     if (session === undefined || unit === undefined) return;
-    if (session.queue.length === 0) this.#waiting.splice(this.#waiting.indexOf(session), 1);
+    if (session.queue.length === 0) this.#withdraw(session);
     this.#refuse(session, unit, ['57014', 'canceling statement due to user request']);
   }
 
   /** Rolls back what the client left open and forgets what it prepared and listened to. */
   leave(session: EngineSession): void {
     if (!this.#sessions.delete(session)) return;
-    const at = this.#waiting.indexOf(session);
-    if (at >= 0) this.#waiting.splice(at, 1);
+    this.#withdraw(session);
     for (const statement of session.statements) this.#orphans.push(closeStatement(statement));
     if (this.#owner === session) {
       this.#run(Buffer.concat([SYNC, queryFrame('rollback')]));
@@ -132,8 +134,25 @@ export class Scheduler {
 
   /** Keys and health go before queries, which may take long. Otherwise the order is that of arrival. */
   #wait(session: EngineSession): void {
+    const { asker } = session;
+    if (asker !== '' && [this.#owner, ...this.#waiting].some((other) => other?.asker === asker)) {
+      this.#behind.push(session);
+      return;
+    }
     const at = session.isVital ? this.#waiting.findIndex((other) => !other.isVital) : -1;
     this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, session);
+  }
+
+  /** Askers whose turn is over get their next place behind everybody who waits. */
+  #letOn(): void {
+    for (const session of this.#behind.splice(0)) this.#wait(session);
+  }
+
+  #withdraw(session: EngineSession): void {
+    for (const line of [this.#waiting, this.#behind]) {
+      const at = line.indexOf(session);
+      if (at >= 0) line.splice(at, 1);
+    }
   }
 
   #refuse(session: EngineSession, unit: Unit, [code, message]: readonly [code: string, message: string]): void {
@@ -148,6 +167,7 @@ export class Scheduler {
    * in the meantime get their turn first.
    */
   #schedule(): void {
+    this.#letOn();
     if (this.#scheduled) return;
     if (this.#owner === null ? this.#waiting.length === 0 : this.#owner.queue.length === 0) return;
     this.#scheduled = true;

@@ -56,6 +56,8 @@ export class EngineSession {
   statementTimeout = 0;
   /** Whether its units go before those of other clients. */
   isVital = false;
+  /** Who asked for its last unit, as its client says; empty if it does not. */
+  asker = '';
   /** Prepared statements, by their names in the engine. */
   readonly statements = new Set<string>();
   readonly channels = new Set<string>();
@@ -69,6 +71,8 @@ export class EngineSession {
   /** The memory that the messages take, about. */
   #weight = 0;
   #refusal: string | null = null;
+  /** Of the unit that comes in. */
+  #asker = '';
   #channels: Statement[] = [];
   #closed: string[] = [];
 
@@ -158,6 +162,9 @@ export class EngineSession {
       case TYPE.terminate:
         this.#socket.end();
         this.#leave();
+        return;
+      case TYPE.asker:
+        this.#asker = textAt(message, 5);
         return;
       case TYPE.query:
         this.#takeQuery(message);
@@ -302,6 +309,8 @@ export class EngineSession {
       copy: kind === 'copy',
       closed: this.#closed,
     };
+    this.asker = this.#asker;
+    this.#asker = '';
     this.#refusal = null;
     this.#channels = [];
     this.#closed = [];

@@ -17,6 +17,8 @@ export const TYPE = {
   query: 0x51,
   sync: 0x53,
   terminate: 0x58,
+  /** Not of the protocol: our clients say so who asks for what follows. */
+  asker: 0x61,
   // from the server
   copyInResponse: 0x47,
   errorResponse: 0x45,
@@ -100,6 +102,7 @@ export const COPY_IN = frame(TYPE.copyInResponse, Uint8Array.of(0, 0, 0));
 
 export const queryFrame = (sql: string): Buffer => frame(TYPE.query, texts(sql));
 export const copyFail = (message: string): Buffer => frame(TYPE.copyFail, texts(message));
+export const askerFrame = (asker: string): Buffer => frame(TYPE.asker, texts(asker));
 export const closeStatement = (name: string): Buffer => frame(TYPE.close, texts(`S${name}`));
 
 export function errorFrame(severity: 'ERROR' | 'FATAL', code: string, message: string): Buffer {

@@ -152,6 +152,40 @@ describe('what the operator is told of a token', () => {
   });
 });
 
+describe('a key that is new while the issuer may not be asked again', () => {
+  const PUBLISHED = ['unknown', 'signed with a key that the issuer does not publish'];
+  const YET = ['auth.unavailable', 'signed with a key that the issuer did not publish a moment ago'];
+
+  it('makes nobody invalid: its clients are told when to come back, and are then accepted', async () => {
+    const authenticator = open();
+    const bogus = await token({}, { kid: 'k9' });
+    const renewed = await token({}, { kid: 'k2' }, other);
+    expect(await judged(enter(authenticator, bogus))).toEqual(PUBLISHED);
+    issuer.publish([key.jwk, other.jwk]);
+    now = instantOf(now + 6_500);
+    expect(await judged(enter(authenticator, renewed))).toEqual(YET);
+    await expect(enter(authenticator, renewed)).rejects.toMatchObject({
+      status: 503,
+      // It counts against the address as every other refusal.
+      detail: { fault: 'unknown', retryAfter: 4 },
+    });
+    // The issuer was asked for this one.
+    expect(await judged(enter(authenticator, bogus))).toEqual(PUBLISHED);
+    now = instantOf(now + 3_500);
+    expect(await judged(enter(authenticator, renewed))).toBe('accepted');
+    expect(await judged(enter(authenticator, bogus))).toEqual(YET);
+  });
+
+  it('is not one that was withdrawn', async () => {
+    const authenticator = open();
+    await enter(authenticator, await token());
+    issuer.publish([other.jwk]);
+    now = instantOf(now + 10_000);
+    expect(await judged(enter(authenticator, await token({}, { kid: 'k2' }, other)))).toBe('accepted');
+    expect(await judged(enter(authenticator, await token()))).toEqual(PUBLISHED);
+  });
+});
+
 describe('which evidence it judges', () => {
   it('is what has the form of a signed token', async () => {
     const { credentialOf: judge, name, close } = open();

@@ -171,6 +171,23 @@ describeOnStores('the order of the feed', (store) => {
     ]);
   });
 
+  it('is read in the turns of its reader, and ends itself where the store cannot stop it', async () => {
+    const { next: start } = await read(feed, null);
+    await db.knex.raw(bump, [idOf(10)]);
+    const askers = new Set<unknown>();
+    const noted: Database['read'] = (statement, options) => {
+      askers.add(options?.asker);
+      return db.read(statement, options);
+    };
+    const within = (longestQuery: number): Feed =>
+      makeFeed({ db: { ...db, read: noted, readReplica: noted, longestQuery }, cursorKey: CURSOR_KEY });
+    const { items, next } = await read(within(60_000), start);
+    expect(items).toMatchObject([{ change: 'changed', id: idOf(10) }]);
+    expect((await read(within(60_000), null)).items).toEqual([]);
+    expect(askers).toEqual(new Set([OWNER.actorId]));
+    for (const after of [start, next]) await expect(read(within(0), after)).rejects.toMatchObject({ code: '2203A' });
+  });
+
   it('refuses a cursor whose changes are gone, in words that say how to begin anew', async () => {
     const { next: start } = await read(feed, null);
     await db.knex.raw(bump, [idOf(5)]);

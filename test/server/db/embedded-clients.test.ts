@@ -6,7 +6,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { openDatabase } from '../../../server/db/database.js';
+import { type Database, openDatabase } from '../../../server/db/database.js';
+import { sql } from '../../../server/db/sql.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
 import { inTransaction } from '../../../server/db/transaction.js';
 import { newDataDir } from '../../support/stores.js';
@@ -45,6 +46,48 @@ describe('a transaction that its client leaves', () => {
     expect(await failure(one.query('select 1'))).toMatchObject({ code: '25P02' });
     expect((await one.query('commit')).command).toBe('ROLLBACK');
     await one.end();
+  });
+});
+
+describe('an asker', () => {
+  it('has one place in the line, through however many processes it asks', async () => {
+    const open = (): Promise<Database> => openDatabase({ kind: 'embedded', dataDir: store.dataDir });
+    const workers = await Promise.all([open(), open(), open()] as const);
+    const answered: string[] = [];
+    const ask = async (asker: string, worker: Database): Promise<void> => {
+      await worker.read(sql`SELECT ${asker}::text`, { asker });
+      answered.push(asker);
+    };
+    const write = async (asker: string, worker: Database): Promise<void> => {
+      await worker.write(async ({ rows }) => [await rows(sql`SELECT ${1}::int`), await rows(sql`SELECT ${2}::int`)], {
+        asker,
+      });
+      answered.push(asker);
+    };
+    const holder = await store.client();
+    await holder.query('begin');
+    const asked = workers.flatMap((worker) => [ask('greedy', worker), write('greedy', worker)]);
+    await sleep(200);
+    asked.push(ask('modest', workers[0]));
+    await sleep(200);
+    asked.push(ask('late', workers[1]));
+    await sleep(200);
+    await holder.query('commit');
+    await Promise.all(asked);
+    expect(answered.slice(0, 3)).toEqual(['greedy', 'modest', 'late']);
+    expect(answered.length).toBe(8);
+    // One that leaves its place leaves it to the next of its asker.
+    await holder.query('begin');
+    const leaving = new AbortController();
+    const left = workers[0].read(sql`SELECT ${1}::int`, { asker: 'greedy', signal: leaving.signal });
+    await sleep(200);
+    const next = ask('greedy', workers[1]);
+    await sleep(200);
+    leaving.abort(new Error('left'));
+    expect(await failure(left)).toMatchObject({ message: 'left' });
+    await holder.query('commit');
+    await next;
+    await Promise.all([holder.end(), ...workers.map((worker) => worker.close())]);
   });
 });
 

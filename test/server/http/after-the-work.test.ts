@@ -7,7 +7,7 @@ import { Connection } from '../../../server/http/connection.js';
 import { anyHost } from '../../../server/http/host-guard.js';
 import { makeRequestAudit } from '../../../server/http/request-audit.js';
 import { toldToEach } from '../../../server/http/request-observer.js';
-import type { ActorRoute, AdminRoute } from '../../../server/http/route.js';
+import type { ActorRoute, AdminRoute, StatusRoute } from '../../../server/http/route.js';
 import { makeIdSource, systemClock } from '../../../server/lib/ports.js';
 import { ApiProblem } from '../../../server/problem.js';
 import { HTTP_LIMITS, SHARE_LIMITS } from '../../../server/limits/http.js';
@@ -51,8 +51,9 @@ afterAll(async () => {
 
 /** While it is at work, others fill all that its actor may leave unread. */
 const filling = (which: 'actors' | 'admins', name: string) => () => {
-  services.shares[which].hold(name, 2 * SHARE_LIMITS.unreadBytes);
-  services.shares[which].hold('others', 4 * SHARE_LIMITS.actorsUnreadBytes);
+  const shares = which === 'actors' ? services.shares.actors : services.shares.admins.admin;
+  shares.hold(name, 2 * SHARE_LIMITS.unreadBytes);
+  shares.hold('others', 4 * SHARE_LIMITS.actorsUnreadBytes);
   return Promise.resolve(OK);
 };
 const told = { method: 'POST', operationId: 'test', summary: 'A test', input: {}, output: OUTPUT } as const;
@@ -63,6 +64,37 @@ it('is answered although nobody has room for the answer any more, for whoever ha
   const ask = openInProcess(services, [command, administers]);
   expect((await ask({ method: 'POST', url: '/made', headers: actor })).status).toBe(201);
   expect((await ask({ method: 'POST', url: '/admin', headers: admin })).status).toBe(201);
+});
+
+it('keeps no admin out, whatever monitoring leaves unread, and not the socket, whatever admins do', async () => {
+  const text = JSON.stringify('a'.repeat(SHARE_LIMITS.unreadBytes));
+  const output = { 200: { type: 'application/json', schema: {} }, ...OUTPUT } as const;
+  const shown = { ...told, method: 'GET', output } as const;
+  const watched: StatusRoute = {
+    ...shown,
+    path: '/watched',
+    access: 'status',
+    answer: () => Promise.resolve({ status: 200, json: text }),
+  };
+  const listed: AdminRoute = {
+    ...shown,
+    path: '/listed',
+    operationId: 'other',
+    access: 'admin',
+    run: () => Promise.resolve(OK),
+  };
+  const ask = openInProcess(services, [watched, listed]);
+  for (const name of ['one', 'two']) {
+    const { text: key } = await open.key({ actor: name, identities: [], monitor: true });
+    // Nobody reads the answers.
+    const { status } = await ask({ url: '/watched', headers: { authorization: `Bearer ${key}` } });
+    expect(status).toBe(200);
+  }
+  expect((await ask({ url: '/listed', headers: admin })).status).toBe(201);
+  services.shares.admins.admin.hold('others', SHARE_LIMITS.adminsUnreadBytes);
+  expect((await ask({ url: '/listed', headers: admin })).status).toBe(503);
+  const atSocket = openInProcess({ ...services, ...services.bySocket }, [watched, listed]);
+  expect((await atSocket({ url: '/listed' })).status).toBe(201);
 });
 
 it('that only read is asked to come back', async () => {

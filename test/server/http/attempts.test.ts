@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { notJudgedYet } from '../../../server/auth/authenticator.js';
 import { makeAttempts } from '../../../server/http/attempts.js';
 import { RequestAborted } from '../../../server/http/message.js';
 import { ApiProblem } from '../../../server/problem.js';
@@ -105,6 +106,15 @@ describe('attempts of one address', () => {
     for (let index = 0; index < 4; index += 1) await expect(attempt('a', client, hang)).rejects.toThrow();
     expect(begun).toBe(4);
     expect(await attempt('a', { ...client, issuer: 'another' }, () => Promise.resolve('right'))).toBe('right');
+  });
+
+  it('that an issuer may yet judge, but that are probably wrong, use up nothing of what it cannot judge', async () => {
+    const { attempt } = setUp(4);
+    const client = { gone: new AbortController().signal, issuer: 'asked before' };
+    const late = (): Promise<never> =>
+      Promise.reject(notJudgedYet('unknown', { reason: 'not published', retryAfter: 1 }));
+    for (let index = 0; index < 20; index += 1) await expect(attempt('a', client, late)).rejects.toThrow();
+    expect(await attempt('a', client, () => Promise.resolve('right'))).toBe('right');
   });
 
   it('do not wait for longer than their clients do', async () => {

@@ -1,11 +1,13 @@
 // Connections of a listener: nobody holds all of them, whoever shows a valid credential has a place, and one connection
 // holds one answer, however many requests it sends.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeConnectionTable } from '../../../server/http/connection-table.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import { call, callAdmin, openGateway, openSocket, readToEnd, type TestGateway } from '../../support/gateway.js';
+import { collectGarbage } from '../../support/collect-garbage.js';
 import { until } from '../../support/until.js';
 
 const TOTAL = 12;
@@ -197,6 +199,28 @@ describe('a stranger who is refused', () => {
   });
 });
 
+it('nothing is left of a connection that has closed', async () => {
+  const nothing = (): void => undefined;
+  const limits = { total: TOTAL, perAddress: PER_ADDRESS, isProxy: () => false };
+  const table = makeConnectionTable({ ...limits, isIdle: () => true, onCut: nothing, onFull: nothing });
+  const taken: WeakRef<Socket>[] = [];
+  const server = createServer((socket) => {
+    table.take(socket.on('error', nothing).resume());
+    taken.push(new WeakRef(socket));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const at = server.address();
+  const { socket } = await from('127.0.0.1', typeof at === 'object' ? at?.port : undefined);
+  await until(() => table.facts().strangers === 1);
+  socket.destroy();
+  await until(() => table.facts().strangers === 0);
+  await until(() => {
+    collectGarbage();
+    return taken[0]?.deref() === undefined;
+  });
+  server.close();
+});
+
 describe('requests one after the other on a connection', () => {
   it('are answered in order, each once the client has taken the answers before', async () => {
     const socket = await openSocket(open.port);
@@ -230,6 +254,36 @@ describe('requests one after the other on a connection', () => {
     one.socket.resume();
     await once(one.socket, 'close');
     expect(one.isOpen()).toBe(false);
+  });
+
+  it('of which too much waits on all connections together end those of strangers, and then the others', async () => {
+    // Each may have a body that nobody has asked for yet.
+    const bodies = (count: number): string =>
+      'POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'.repeat(count);
+    const part = Math.floor((0.4 * HTTP_LIMITS.pipelinedBytes) / HTTP_LIMITS.pipelinedBody);
+    const stranger = await from('127.0.0.1', open.port);
+    stranger.socket.pause();
+    stranger.socket.write('GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100) + bodies(part / 2));
+    const stream = whoami(key).replace('whoami', 'changes').replace('Host', 'Accept: text/event-stream\r\nHost');
+    const known: Client[] = [];
+    const more = async (): Promise<void> => {
+      const one = await from('127.0.0.1', open.port);
+      expect(await ask(one, stream)).toContain('HTTP/1.1 200');
+      one.socket.write(bodies(part));
+      await sleep(200);
+      known.push(one);
+    };
+    const areOpen = (): readonly boolean[] => known.map(({ isOpen }) => isOpen());
+    await more();
+    await more();
+    stranger.socket.resume();
+    await until(() => !stranger.isOpen());
+    expect(areOpen()).toEqual([true, true]);
+    await more();
+    expect(areOpen()).toEqual([false, true, true]);
+    known[2]?.socket.destroy();
+    await more();
+    expect(areOpen()).toEqual([false, true, false, true]);
   });
 
   it('of which too large ones wait end the connection, also behind an answer that does not end', async () => {
