@@ -31,7 +31,7 @@ const MOST: ReadonlyMap<string, Most> = new Map<string, Most>([
 /** The lists of texts, whose entries take the most memory: grants have ids and reasons, roles have names and descriptions. */
 const TEXTS = 'families families families files grants grants identities providers roles roles segments'.split(' ');
 
-/** Far more names of fields than a format has. Objects inside one another are no more than these. */
+/** Far more names of fields, and lists, than a format has. Objects inside one another are no more than these. */
 const MOST_NAMES = 1_000;
 
 /** Bytes of a name that are looked at. None in the table has as many. */
@@ -43,7 +43,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 /** Says nothing of what is no JSON. In lists there are texts and integers alone, written without an exponent. */
 export function listFault(body: Uint8Array, limits: EngineLimits): ListFault | null {
   const mostTexts = TEXTS.reduce((sum, list) => sum + mostIn(list, limits), 0);
-  let [depth, names, texts, entries, most] = [0, 0, 0, 0, 0];
+  let [depth, names, lists, texts, entries, most] = [0, 0, 0, 0, 0, 0];
   // Where the last text outside of lists stands, which is the name of what comes next.
   let [start, end] = [0, 0];
   let part = '';
@@ -63,8 +63,11 @@ export function listFault(body: Uint8Array, limits: EngineLimits): ListFault | n
       if (isList && byte !== CLOSE_LIST) return OTHER;
       isList = byte === OPEN_LIST;
       if (isList) {
+        lists += 1;
+        if (lists > MOST_NAMES) return OTHER;
         entries = 1;
-        most = mostIn(MOST.has(nameAt(body, start, end)) ? nameAt(body, start, end) : part, limits);
+        const name = nameAt(body, start, end);
+        most = mostIn(MOST.has(name) ? name : part, limits);
       } else if (byte === COLON) {
         names += 1;
         if (names > MOST_NAMES) return OTHER;

@@ -56,7 +56,7 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   let triedAt: Instant | null = null;
   let failure: Failure | null = null;
   let fetching: Promise<void> | null = null;
-  /** Names that the last fetch was for, and those that were known before it. */
+  /** The name that the last fetch was begun for, and those that were known before it. */
   let askedFor = new Set<string>();
 
   const fetchKeys = async (trace?: TraceHeaders): Promise<void> => {
@@ -76,10 +76,8 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   };
   /** Joins the fetch that is under way. Does not begin one too soon after another. */
   const refresh = (names: readonly string[], trace?: TraceHeaders): Promise<void> => {
-    if (fetching !== null) {
-      for (const name of names) askedFor.add(name);
-      return fetching;
-    }
+    // Whoever joins may name a key that is newer than the answer.
+    if (fetching !== null) return fetching;
     const now = clock.now();
     if (isWithin(triedAt, now, TOKEN_LIMITS.keysCoolDown)) return Promise.resolve();
     triedAt = now;

@@ -176,8 +176,7 @@ async function sourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null>
   const { directory, url, caFile, privateNetwork, git, ref, path, signersFile } = snapshot.source;
   if (directory !== null) {
     const { makeDirectorySource } = await import('../policy/sources/directory-source.js');
-    // It has only a few files, whose disk answers soon or not at all.
-    return timedSource(makeDirectorySource(directory), SOURCE_LIMITS.silence);
+    return timedSource(makeDirectorySource(directory));
   }
   if (git !== null) {
     const { makeGitSource } = await import('../policy/sources/git-source.js');
@@ -205,11 +204,12 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
   }
   // Made before the policy is read, so that any change from here on is noticed.
   const { makePathSource } = await import('../policy/sources/path-source.js');
-  const soon = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
-    answered(() => asked, SOURCE_LIMITS.lookTime).catch((error: unknown) => {
+  const soon = <Answer>(ask: (heard: () => void) => Promise<Answer>, silence: number): Promise<Answer> =>
+    answered(ask, silence).catch((error: unknown) => {
       throw error instanceof NoAnswer ? fileFailure(error, shown) : error;
     });
-  const followed = shown === '-' ? null : timedSource(await soon(makePathSource(path)), SOURCE_LIMITS.wholeLook);
+  const followed =
+    shown === '-' ? null : timedSource(await soon((heard) => makePathSource(path, heard), SOURCE_LIMITS.silence));
   const start = { source: followed, isInStore: false };
   const take = async (opened: Pick<OpenedPolicy, 'policy' | 'bytes' | 'source'>): Promise<StartOffer | NotOffered> => {
     const { policy, bytes, source } = opened;
@@ -219,7 +219,7 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     // What was compiled just now states what was computed just now.
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
   };
-  if (followed !== null && (await soon(hasTable({ kind: 'file', path }, config)))) {
+  if (followed !== null && (await soon(() => hasTable({ kind: 'file', path }, config), SOURCE_LIMITS.lookTime))) {
     const { signal } = new AbortController();
     const offered = once(async (tables) => {
       const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });

@@ -42,10 +42,13 @@ export function makePipelined(): Pipelined {
       const bytes = characters + bodyBytesOf(request) + HTTP_LIMITS.pipelinedOverhead;
       connection.waiting += 1;
       connection.waitingCharacters += characters;
-      count(connection, bytes);
       const { pipelined, pipelinedCharacters, pipelinedBytes } = HTTP_LIMITS;
-      if (connection.waiting > pipelined || connection.waitingCharacters > pipelinedCharacters)
+      if (connection.waiting > pipelined || connection.waitingCharacters > pipelinedCharacters) {
+        forget(connection);
         connection.cut('pipelined');
+        return;
+      }
+      count(connection, bytes);
       while (total > pipelinedBytes) {
         const first = [...waiting.keys()].reduce(givesWay);
         forget(first);

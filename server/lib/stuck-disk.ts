@@ -55,16 +55,24 @@ export async function answered<Answer>(
 }
 
 /**
- * Questions to one disk, one at a time: one that hangs holds one of few threads. Each rejects with `NoAnswer` after so many
- * milliseconds, and the next ones at once for as long as it hangs.
+ * Questions to one disk, one at a time: one that hangs holds one of few threads. Each is given up as by `answered`, and the
+ * next ones reject at once for as long as it hangs.
  */
-export function oneQuestion(milliseconds: number): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
+export function oneQuestion(
+  milliseconds: number,
+): <Answer>(ask: (heard: () => void) => Promise<Answer>) => Promise<Answer> {
   let late: NoAnswer | null = null;
   return async (ask) => {
     if (late !== null) throw late;
-    const asked = ask();
+    let goOn: () => void = () => undefined;
+    const asked = ask(() => {
+      goOn();
+    });
     try {
-      return await answered(() => asked, milliseconds);
+      return await answered((heard) => {
+        goOn = heard;
+        return asked;
+      }, milliseconds);
     } catch (error) {
       if (error instanceof NoAnswer) {
         late = error;

@@ -50,8 +50,6 @@ export const POLICY_LIMITS = Object.freeze({
 export const SOURCE_LIMITS = Object.freeze({
   /** How long all answers of one look at a source may take together. */
   lookTime: 60_000,
-  /** How long one look at a path may take, most of it waiting for a disk. */
-  wholeLook: 70_000,
   /**
    * How long the objects of one look may be searched for SHA-1 collisions, besides. All files that a policy may have take
    * seven minutes on a machine that does nothing else.

@@ -107,6 +107,7 @@ describe('a file of full size is refused, and ends nothing', () => {
     const bodies = {
       'a long list': () => ['{"grants":{"id":[', '0,', 268 * MIB, '0]}}'],
       'short texts': () => ['{"a":[', '"a",'.repeat(60_000) + '"a"],"a":[', 399 * MIB, '0]}'],
+      'lists beside lists': () => ['"aaaaaaaaaaaaaaaa"', '[]', 399 * MIB, ''],
       'lists in lists': () => ['', '[', 399 * MIB, ''],
       'scopes of sets': () => ['{"families":{"sets":{"own":[', '0,', 268 * MIB, '0]}}}'],
       'sets': () => ['{"families":{"sets":{"perSet":[', '1,', 190 * MIB, '1]}}}'],
@@ -122,6 +123,7 @@ describe('a file of full size is refused, and ends nothing', () => {
   test.each<[string, string]>([
     ['a long list', 'snapshot.limit'],
     ['short texts', 'snapshot.limit'],
+    ['lists beside lists', 'snapshot.shape'],
     ['lists in lists', 'snapshot.shape'],
     ['scopes of sets', 'snapshot.limit'],
     ['sets', 'snapshot.limit'],

@@ -106,9 +106,11 @@ export function followSource(options: FollowOptions): Poller {
     await note();
   };
   let asking = new AbortController();
+  let isLooking = false;
   const ask = async (why: Why, stopped: AbortSignal): Promise<SourceAnswer> => {
     asking = new AbortController();
     const { signal, release } = eitherSignal(stopped, asking.signal);
+    isLooking = true;
     try {
       const found = await source.look(why, signal);
       // Given up half-way, it says nothing about the source.
@@ -119,6 +121,7 @@ export function followSource(options: FollowOptions): Poller {
       log.error({ ...source.facts, error }, 'checking the source of the policy failed');
       return { kind: 'fault', fault: oneLine('internal', 'looking for it failed; the log has the error') };
     } finally {
+      isLooking = false;
       release();
     }
   };
@@ -133,15 +136,20 @@ export function followSource(options: FollowOptions): Poller {
     }
     await use(found, { after, isAsked: why === 'now' }, signal);
   });
-  return {
-    stop: async () => {
-      // A look does not end with its signal if its disk hangs.
-      if (!(await endsWithin(watch.stop(), SOURCE_LIMITS.silence))) {
+  const stop = async (): Promise<void> => {
+    const stopped = watch.stop();
+    // A look does not end with its signal if its disk hangs. What is found may still be stored.
+    if (!(await endsWithin(stopped, SOURCE_LIMITS.silence))) {
+      if (isLooking) {
         log.error(source.facts, 'the source of the policy is still being checked: its disk does not answer');
         noteStuckDisk();
-      }
-      folders.close();
-    },
+      } else await stopped;
+    }
+    folders.close();
+  };
+  let stopping: Promise<void> | null = null;
+  return {
+    stop: () => (stopping ??= stop()),
     // A source that hangs is not waited for. Its last offer is handled first.
     pollNow: () => {
       asking.abort();

@@ -34,7 +34,9 @@ export async function forkPoint(
     met.set(name, one);
     waiting.add(one);
     if (met.size > HISTORY_LIMITS.commits)
-      throw new GitError(`has more than ${String(HISTORY_LIMITS.commits)} commits between these revisions`);
+      throw new GitError(
+        `has more than ${String(HISTORY_LIMITS.commits)} commits to search for where these revisions left each other`,
+      );
     return true;
   };
   /** False if the way goes on at a commit that is missing. Times make ways short: what is found does not depend on them. */

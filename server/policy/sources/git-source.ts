@@ -73,7 +73,7 @@ export function makeGitSource(options: GitSourceOptions): Source {
         if (!(await disk(() => isFolder(repository)))) throw refusal('source.missing', 'there is no such folder');
         const object = await objectOf(run, ref);
         if (object === null) throw refusal('source.missing', await whyMissing(run, ref));
-        const signers = signersFile === null ? '' : await disk(() => sourceState([signersFile]));
+        const signers = signersFile === null ? '' : await disk((heard) => sourceState([signersFile], heard));
         return await remembered(why, [object, signers].join(' '), () => read(run, object));
       } catch (error) {
         throw error instanceof GitError ? refusal(error.code, `the repository ${error.message}`) : ofDisk(error);

@@ -9,16 +9,16 @@ import { sourceState } from './source-state.js';
 
 /**
  * The present content of the absolute `path` counts as offered. So make the source before that content is opened, and
- * no change is lost.
+ * no change is lost. `heard` is called whenever its disk has answered.
  */
-export async function makePathSource(path: string): Promise<Source> {
-  const state = (): Promise<string> => sourceState([path, statementPathOf(path)]);
-  let seen = await state();
+export async function makePathSource(path: string, heard?: () => void): Promise<Source> {
+  const state = (heard?: () => void): Promise<string> => sourceState([path, statementPathOf(path)], heard);
+  let seen = await state(heard);
   const look = rememberedLooks(seen);
   return {
     facts: { path },
-    look: async (why) => {
-      const now = await state();
+    look: async (why, _, heard) => {
+      const now = await state(heard);
       return look(why, now, async () => {
         const isSettled = now === seen || why === 'now';
         seen = now;

@@ -5,19 +5,23 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../policy-fault.js';
 
-/** Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. */
-export async function sourceState(paths: readonly string[]): Promise<string> {
+/**
+ * Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed.
+ * `heard` is called whenever the disk has answered.
+ */
+export async function sourceState(paths: readonly string[], heard: () => void = () => undefined): Promise<string> {
   const hash = createHash('sha256');
-  for (const path of paths) hash.update(`${await stateOf(path)}\n`);
+  for (const path of paths) hash.update(`${await stateOf(path, heard)}\n`);
   return hash.digest('hex');
 }
 
 /** Asks for one thing at a time, because each question to a disk that hangs holds one of few threads. */
-async function stateOf(path: string): Promise<string> {
+async function stateOf(path: string, heard: () => void): Promise<string> {
   const texts: string[] = [];
   const left = [path];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { text, isFolder } = await statText(next);
+    heard();
     texts.push(`${next}\0${text}`);
     // `recursive` would wait for the disk on the thread that answers requests.
     if (isFolder) for (const name of await readdir(next).catch(() => [])) left.push(join(next, name));

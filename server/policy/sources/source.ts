@@ -36,9 +36,10 @@ export interface Source {
   readonly facts: Readonly<Record<string, string>>;
   /**
    * `now` offers whatever is there, even if it was offered before. `signal` is aborted when nobody waits for the
-   * answer any more. Throws `PolicyRefused` if it has nothing to offer, or cannot be reached.
+   * answer any more. `heard` is called whenever a disk has answered. Throws `PolicyRefused` if it has nothing to offer, or
+   * cannot be reached.
    */
-  readonly look: (why: Why, signal: AbortSignal) => Promise<LookResult>;
+  readonly look: (why: Why, signal: AbortSignal, heard?: () => void) => Promise<LookResult>;
 }
 
 export type Why = 'poll' | 'now';

@@ -1,11 +1,12 @@
 // A source that may wait for a disk, which nobody does for good.
 import { NoAnswer, oneQuestion } from '../../lib/stuck-disk.js';
+import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { refusal } from '../policy-fault.js';
 import type { LookResult, Source } from './source.js';
 
-/** The source is asked for one look at a time. `time` is in milliseconds, and longer than the source gives itself. */
-export function timedSource(source: Source, time: number): Source {
-  const question = oneQuestion(time);
+/** The source is asked for one look at a time. A disk may say nothing for so many milliseconds. */
+export function timedSource(source: Source, silence: number = SOURCE_LIMITS.silence): Source {
+  const question = oneQuestion(silence);
   /** An offer that came too late. The source takes it for offered, so it is kept for whoever looks next. */
   let kept: LookResult | null = null;
   return {
@@ -17,8 +18,8 @@ export function timedSource(source: Source, time: number): Source {
         return found;
       }
       let isLate = false;
-      const look = async (): Promise<LookResult> => {
-        const found = await source.look(why, signal);
+      const look = async (heard: () => void): Promise<LookResult> => {
+        const found = await source.look(why, signal, heard);
         if (isLate && found.kind === 'offer') kept = found;
         return found;
       };

@@ -176,6 +176,13 @@ describe('a key that is new while the issuer may not be asked again', () => {
     expect(await judged(enter(authenticator, bogus))).toEqual(YET);
   });
 
+  it('may be newer than the keys that are on their way', async () => {
+    const authenticator = open();
+    const joined = await token({}, { kid: 'k2' }, other);
+    const bogus = enter(authenticator, await token({}, { kid: 'k9' }));
+    expect(await Promise.all([judged(bogus), judged(enter(authenticator, joined))])).toEqual([PUBLISHED, YET]);
+  });
+
   it('is not one that was withdrawn', async () => {
     const authenticator = open();
     await enter(authenticator, await token());

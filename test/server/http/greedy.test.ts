@@ -17,6 +17,8 @@ const ASKED = { postgres: AT_ONCE + SHARE_LIMITS.waiting + TOO_MANY, embedded: 3
  * stop. The embedded store's queries get a third of it.
  */
 const STATEMENT = { postgres: 600_000, embedded: 2_000 };
+/** Records that a heavy query looks through: on PostgreSQL so many that it does not end while the test goes on. */
+const RECORDS = { postgres: 400, embedded: 20 };
 const ROUNDS = 2;
 /** On PostgreSQL the modest actor waits for nobody: at most so many times as long as at another gateway to the same busy server. */
 const SLOWER = 10;
@@ -47,8 +49,9 @@ describeOnStores('a greedy actor beside a modest one', (store) => {
   beforeAll(async () => {
     await store.db.knex.raw(
       `INSERT INTO records (id, family, path, name, properties, revision, created_at, updated_at, created_by)
-       SELECT gen_random_uuid(), 2, '/lists/', 'list ' || g, l.properties, 1, now(), now(), 'test' FROM generate_series(1, 20) AS g,
+       SELECT gen_random_uuid(), 2, '/lists/', 'list ' || g, l.properties, 1, now(), now(), 'test' FROM generate_series(1, ?::int) AS g,
          (SELECT jsonb_build_object('l', jsonb_agg(i)) AS properties FROM generate_series(1, 5000) AS i) AS l`,
+      [RECORDS[store.name]],
     );
     db = await openDatabase({ ...store.config, statementTimeout: STATEMENT[store.name] });
     open = await openGateway({ db, concurrency: AT_ONCE });
@@ -133,7 +136,7 @@ interface Door {
 
 async function round({ open: { port }, db, key }: Door): Promise<Round> {
   const answered = async (asked: Parameters<typeof call>[1]): Promise<void> => {
-    expect((await call(port, { key, ...asked })).status).toBe(200);
+    expect(await call(port, { key, ...asked })).toMatchObject({ status: 200 });
   };
   return {
     whoami: await timed(() => answered({ method: 'GET', path: '/api/v1/whoami' })),

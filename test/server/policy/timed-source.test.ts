@@ -79,6 +79,21 @@ it('keeps an offer that came too late for whoever looks next', async () => {
   expect([looks(), await look('poll'), looks()]).toEqual([1, 'same', 2]);
 });
 
+it('may take as long as its disk goes on answering', async () => {
+  const { facts, look } = await makePathSource(await makeFolder());
+  const slow: Source = {
+    facts,
+    look: async (why, signal, heard) => {
+      for (let i = 0; i < 8; i += 1) {
+        await sleep(100);
+        heard?.();
+      }
+      return look(why, signal, heard);
+    },
+  };
+  expect(await timedSource(slow, 500).look('poll', new AbortController().signal)).toEqual({ kind: 'same' });
+});
+
 it('is told by its files in any folder below it, and in those that links lead to', async () => {
   const folder = await makeFolder({ 'policy/a/b/c.yaml': 'a', 'elsewhere/d.yaml': 'a' });
   const policy = join(folder, 'policy');
