@@ -16,7 +16,7 @@ import type { SignedStatement } from '../../server/policy/open/verify-publicatio
 import { watchAge } from '../../server/policy/active/staleness.js';
 import type { Poller } from '../../server/lib/poller.js';
 import { snapshotOf, type TestGrant } from './gateway.js';
-import { newDataDir } from './stores.js';
+import { newDataDir, PATIENT } from './stores.js';
 import { makeFolder } from './temp-folder.js';
 
 export const NOON = Date.parse('2027-01-01T12:00:00Z');
@@ -68,7 +68,7 @@ export interface Followed {
 
 export let db: Database;
 beforeAll(async () => {
-  db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+  db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir(), ...PATIENT });
 });
 beforeEach(() => db.knex('activations').del());
 afterAll(() => db.close());
