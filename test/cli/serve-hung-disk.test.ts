@@ -73,20 +73,29 @@ const hangingOn = (path: string, pipe: string): string =>
   }
   syncBuiltinESMExports();`)}`;
 
-it.each(['a directory store', 'a path'])(
+it.each(['a directory store', 'a path', 'a repository'])(
   'goes on where the disk of its source hangs, and ends in time: %s',
   async (kind) => {
-    const [cwd, dataDir] = [await makeFolder(), await newDataDir()];
+    const [cwd, dataDir, folder] = [await makeFolder(), await newDataDir(), await makeFolder(POLICY)];
     const [directory, pipe, policy] = [join(cwd, 'store'), join(cwd, 'pipe'), join(cwd, 'snapshot.json')];
     for (const verb of [
-      ['compile', await makeFolder(POLICY), '-o', policy],
+      ['compile', folder, '-o', policy],
       ['publish', policy, '--to', directory],
     ])
       expect(await runCli(verb)).toMatchObject({ status: 0 });
-    const [file, source] =
+    const author = ['-c', 'user.name=a', '-c', 'user.email=a@example.org'];
+    for (const args of [
+      ['init', '-q', '-b', 'main'],
+      ['add', '.'],
+      [...author, 'commit', '-q', '-m', 'policy'],
+    ])
+      execFileSync('git', ['-C', folder, ...args]);
+    const [file, source]: readonly [string, readonly string[]] =
       kind === 'a path'
         ? [policy, ['--policy', policy]]
-        : [join(directory, 'current.json'), ['--policy-directory', directory]];
+        : kind === 'a repository'
+          ? [folder, ['--policy-git', folder]]
+          : [join(directory, 'current.json'), ['--policy-directory', directory]];
     const flags = ['--import', hangingOn(file, pipe)];
     const gateway = await startServingWith(flags, dataDir, 'serve', ...source);
     execFileSync('mkfifo', [pipe]);
