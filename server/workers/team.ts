@@ -193,7 +193,14 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
     });
     if (!isSpawned) return;
     closeUntaken(worker);
-    slot.timer = setTimeout(() => worker.process.kill('SIGKILL'), WORKER_LIMITS.startTimeout);
+    slot.timer = setTimeout(() => {
+      const seconds = WORKER_LIMITS.startTimeout / 1000;
+      slot.fault ??= {
+        code: 'serve.worker_lost',
+        message: `a worker did not serve within ${String(seconds)} s of its start`,
+      };
+      worker.process.kill('SIGKILL');
+    }, WORKER_LIMITS.startTimeout);
     worker.on('message', (message: ToPrimary) => {
       if (slot.worker === worker) onSaid(slot, message);
     });
