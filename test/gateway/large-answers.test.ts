@@ -1,6 +1,7 @@
 // Questions whose answers would be large: what one request gets is bounded in bytes, and nobody else waits while it is made.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { instantOf } from '../../engine/index.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { sql } from '../../server/db/sql.js';
@@ -58,8 +59,20 @@ const QUESTION = {
   request: { kind: 'access', scope: 'resource:read', target: '/labs' },
 };
 
-const ask = (verb: string, questions: number): Promise<Reply> =>
+const askOnce = (verb: string, questions: number): Promise<Reply> =>
   call(open.port, { path: `/api/v1/${verb}`, key, body: { items: Array<object>(questions).fill(QUESTION) } });
+
+/** Whether a busy machine kept the gateway from confirming its policy in time. Then waits as long as the answer says. */
+async function wasLate({ json }: Reply): Promise<boolean> {
+  if (json?.['code'] !== 'snapshot.unavailable') return false;
+  await sleep(Number(json['retryAfter']) * 1_000);
+  return true;
+}
+
+async function ask(verb: string, questions: number): Promise<Reply> {
+  const reply = await askOnce(verb, questions);
+  return (await wasLate(reply)) ? ask(verb, questions) : reply;
+}
 
 it.each(['decide', 'explain'])('the answers of one request to /%s have no more than so many bytes', async (verb) => {
   const one = await ask(verb, 1);
@@ -80,8 +93,8 @@ it.each(['decide', 'explain'])('the answers of one request to /%s have no more t
   });
 });
 
-/** The longest time in which nobody else had a turn, as a part of all time. */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+/** The longest time in which nobody else had a turn, as a part of all time. Again where the work was not done. */
+async function longestTurn(work: () => Promise<Reply>): Promise<number> {
   const began = performance.now();
   let [last, longest, isDone] = [began, 0, false];
   const watch = (): void => {
@@ -91,13 +104,14 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
     if (!isDone) setImmediate(watch);
   };
   watch();
-  await work();
+  const reply = await work();
   isDone = true;
-  return longest / (performance.now() - began);
+  const part = longest / (performance.now() - began);
+  return (await wasLate(reply)) ? longestTurn(work) : part;
 }
 
 it('nobody waits for all questions of another to be decided', async () => {
-  expect(await longestTurn(() => ask('decide', 1_000))).toBeLessThan(1 / 2);
+  expect(await longestTurn(() => askOnce('decide', 1_000))).toBeLessThan(1 / 2);
 });
 
 it('nobody waits for all keys to be listed', async () => {
@@ -110,11 +124,12 @@ it('nobody waits for all keys to be listed', async () => {
     );
   }
   const { text: admin } = await open.key({ actor: 'root', identities: [], admin: true });
-  const list = async (): Promise<void> => {
-    const { status, json } = await callAdmin(open.admin?.port ?? 0, { path: '/admin/v1/keys', key: admin });
-    expect(status).toBe(200);
+  const list = async (): Promise<Reply> => {
+    const reply = await callAdmin(open.admin?.port ?? 0, { path: '/admin/v1/keys', key: admin });
+    expect(reply.status).toBe(200);
     // With the two that are made here.
-    expect(json?.['keys']).toHaveLength(each * batches.length + 2);
+    expect(reply.json?.['keys']).toHaveLength(each * batches.length + 2);
+    return reply;
   };
   expect(await longestTurn(list)).toBeLessThan(1 / 2);
 });
