@@ -17,7 +17,8 @@ describeOnStores('a batch that is too much', (store) => {
   let copies: object;
 
   beforeAll(async () => {
-    db = await openDatabase(store.config);
+    // As long as usual: while a transaction has the embedded engine, nobody learns which policy is in force.
+    db = await openDatabase({ ...store.config, statementTimeout: 5_000 });
     doors = await openCommandDoors({ db, actors: ACTORS });
     for (const path of ['/a', '/b']) await doors.send('root', `PUT /api/v1/namespaces${path}`, { body: {} });
     const properties = Object.fromEntries(
@@ -58,7 +59,8 @@ describeOnStores('a batch that is too much', (store) => {
     }
     const answers = (await over).map(({ status, json }) => `${String(status)} ${String(json['code'])}`);
     for (const answer of answers) expect(['413 request.too_large', '504 db.timeout']).toContain(answer);
-    expect(new Set(modest.map(({ status }) => status))).toEqual(new Set([200, 201]));
+    const refused = modest.filter(({ status }) => status >= 400).map(({ text }) => text);
+    expect({ refused, log: refused.length > 0 ? doors.log : [] }).toEqual({ refused: [], log: [] });
     expect(modest.length).toBeGreaterThan(2);
     expect(await stored()).toEqual({ count: 1 });
   });
