@@ -21,7 +21,7 @@ import { hangOnOpening, slowDown } from '../support/hung-files.js';
 import { makeRepository, PROGRAMS } from '../support/git-repository.js';
 import { makeSigner, ruleIn } from '../support/publisher.js';
 import { startPolicyServer } from '../support/policy-server.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { until } from '../support/until.js';
 
@@ -236,7 +236,7 @@ it('puts nothing in force that its source has replaced since it was read', async
       server.put('/snapshot.json', Buffer.from(bytes));
     };
     writeFileSync(join(cwd, 'bailiwick.yaml'), JSON.stringify(settings));
-    const db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+    const db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir(), ...PATIENT });
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
     put(old);
     const config = await loadConfig({ flags: {}, env: {}, cwd });
@@ -262,7 +262,7 @@ it('begins with the first policy that a store gets although its source does not 
   const config = await loadConfig({ flags: {}, env: {}, cwd });
   const found = await policyAtStart(makeIo({ cwd }).io, config, undefined);
   server.misbehave((_, response) => response.destroy());
-  const db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+  const db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir(), ...PATIENT });
   const start = await startServing({ db, found, rule: null, clock, log: keptLog([]) });
   expect([start.candidate.policy.digest, start.generation]).toEqual([policy.digest, 1]);
   await db.close();

@@ -6,7 +6,7 @@ import { main } from '../../server/cli/main.js';
 import { makeIo } from '../support/cli-io.js';
 import { A, B, C } from '../support/followed-policy.js';
 import { openGateway, type TestGateway } from '../support/gateway.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { type Database, openDatabase } from '../../server/db/database.js';
 import { makeFolder } from '../support/temp-folder.js';
 
@@ -18,7 +18,7 @@ const [ONE, TWO, THREE] = [A, B, C].map(({ policy }) => policy.digest);
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   open = await openGateway({ admin: true, db, mode: { kind: 'serve', policy: A.policy } });
   const text = ({ bytes }: typeof A): string => Buffer.from(bytes).toString('utf8');
   folder = await makeFolder({ 'one.json': text(A), 'two.json': text(B), 'three.json': text(C) });

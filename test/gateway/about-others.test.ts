@@ -13,7 +13,7 @@ import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { call, openGateway, pathOf, type Reply, snapshotOf, type TestGateway } from '../support/gateway.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
@@ -35,7 +35,7 @@ const stored = { policy, bytes, labels: 'verified', statement: null, at: instant
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   folder = await makeFolder();
   const how = { folder, queries: 'all', onFailure: 'refuse', lag: 10_000 } as const;
   trail = await openTrail({ ...how, db, clock: systemClock, nextId: makeIdSource(), log: SILENT });

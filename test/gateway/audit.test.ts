@@ -10,7 +10,7 @@ import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { type Call, call, openGateway, pathOf, policyOf, type Reply, type TestGateway } from '../support/gateway.js';
 import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
@@ -20,7 +20,7 @@ let db: Database;
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   await loadLensAndSecret(db);
 });
 

@@ -10,7 +10,7 @@ import { readVocabulary } from '../../server/asking/vocabulary.js';
 import { ask, type Said, type Saying, vocabularyOf, WORDS } from '../support/authzen-client.js';
 import { callAdmin, openGateway, pathOf, snapshotOf, type TestGateway } from '../support/gateway.js';
 import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
 const BOB = { provider: 'orcid', subject: 'bob' };
@@ -31,7 +31,7 @@ let key: string;
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   await loadLensAndSecret(db);
   const stored = { policy, bytes, labels: 'verified', statement: null, at: instantOf(Date.now()) } as const;
   await storedSnapshots(db).put(stored);

@@ -16,7 +16,7 @@ import {
   type TestGateway,
   type TestGrant,
 } from '../support/gateway.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 
 /** Ada holds one thing by so many grants. Some others hold another by many with long reasons. */
 const GRANTS = 4_000;
@@ -43,7 +43,7 @@ let key: string;
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: null, at: instantOf(Date.now()) });
   open = await openGateway({ db, mode: { kind: 'serve', policy }, admin: true });
   key = (await open.key({ actor: 'portal', identities: [], decide: true })).text;

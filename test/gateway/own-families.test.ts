@@ -7,7 +7,7 @@ import { storedSnapshots } from '../../server/policy/store/stored-snapshots.js';
 import { ask, vocabularyOf } from '../support/authzen-client.js';
 import { call, openGateway, snapshotOf, type TestGateway } from '../support/gateway.js';
 import { runCli } from '../support/run-cli.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 import { type IssuerKey, makeIssuerKey, openIssuer, sign, type TokenIssuer } from '../support/token-issuer.js';
 import { ISSUER_SETTINGS } from '../support/token-world.js';
@@ -36,7 +36,7 @@ const WORDS = {
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   const at = instantOf(Date.now());
   await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: null, at });
   signer = await makeIssuerKey('k1');

@@ -9,7 +9,7 @@ import { makeIdSource, systemClock } from '../../server/lib/ports.js';
 import { readLines, SILENT } from '../support/audit-log.js';
 import { A, B } from '../support/followed-policy.js';
 import { call, callAdmin, openGateway, type TestGateway } from '../support/gateway.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 type Event = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ let served: TestGateway;
 let folder: string;
 
 beforeAll(async () => {
-  db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir() });
+  db = await openDatabase({ kind: 'embedded', dataDir: await newDataDir(), ...PATIENT });
   folder = await makeFolder();
   const ports = { db, clock: systemClock, nextId: makeIdSource(), log: SILENT };
   trail = await openTrail({ ...ports, folder, queries: 'all', onFailure: 'refuse', lag: 10_000 });

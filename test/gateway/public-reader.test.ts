@@ -16,7 +16,7 @@ import {
   type TestGatewayOptions,
 } from '../support/gateway.js';
 import { ABSENT, HIDDEN, LENS, loadLensAndSecret } from '../support/loaded-records.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const ANYONE = { provider: 'public', subject: 'anyone' };
@@ -43,7 +43,7 @@ const CHALLENGE = 'Bearer realm="bailiwick"';
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   await loadLensAndSecret(db);
   open = await serve();
 });

@@ -12,7 +12,7 @@ import { ask } from '../support/authzen-client.js';
 import { type Call, call, openGateway, snapshotOf, type TestGateway } from '../support/gateway.js';
 import { loadLines } from '../support/loaded-records.js';
 import { runCli } from '../support/run-cli.js';
-import { newDataDir } from '../support/stores.js';
+import { newDataDir, PATIENT } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
@@ -27,7 +27,7 @@ let db: Database;
 
 beforeEach(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   await loadLines(
     db,
     RECORDS.map((record) => JSON.stringify(record)),

@@ -5,6 +5,7 @@ import { openLocal } from '../../server/client/local.js';
 import { openDatabase } from '../../server/db/database.js';
 import { checkedFetch } from './checked-fetch.js';
 import { openGateway } from './gateway.js';
+import { PATIENT } from './stores.js';
 
 interface OpenedClient {
   readonly client: Client;
@@ -12,7 +13,7 @@ interface OpenedClient {
 }
 
 async function overHttp(dataDir: string): Promise<OpenedClient> {
-  const db = await openDatabase({ kind: 'embedded', dataDir });
+  const db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   const { gateway, dispose } = await openGateway({ mode: { kind: 'local' }, db });
   const close = async (): Promise<void> => {
     await dispose();

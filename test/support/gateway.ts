@@ -32,7 +32,7 @@ import { keptLog, type LogLine } from './kept-log.js';
 import { assertNoSecret, keepSecret, lineText } from './canaries.js';
 import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-description.js';
 import { checkBy, type CheckExchange } from './described-answers.js';
-import { newDataDir } from './stores.js';
+import { newDataDir, PATIENT } from './stores.js';
 
 /** `[identity, namespace, scopes, reason]`; each becomes a grant `g1`, `g2` and so on. */
 export type TestGrant = readonly [identity: Identity, namespace: string, scopes: readonly string[], reason?: string];
@@ -187,7 +187,7 @@ async function takeAdminDoors(
 
 async function openStore(): Promise<{ readonly db: Database; readonly disposeStore: () => Promise<void> }> {
   const dataDir = await newDataDir();
-  const db = await openDatabase({ kind: 'embedded', dataDir });
+  const db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   const disposeStore = async (): Promise<void> => {
     await db.close();
     await rm(dataDir, { recursive: true, force: true });

@@ -11,13 +11,13 @@ import { LOAD_LIMITS } from '../../../server/limits/records.js';
 import { loadDataset } from '../../../server/load/load-dataset.js';
 import { CLIENT_WAYS } from '../../support/client-ways.js';
 import { fromRoot } from '../../support/root.js';
-import { newDataDir } from '../../support/stores.js';
+import { newDataDir, PATIENT } from '../../support/stores.js';
 
 let dataDir: string;
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  const db = await openDatabase({ kind: 'embedded', dataDir });
+  const db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   const lines = readLines(createReadStream(fromRoot('fixtures/records/facility.jsonl')), LOAD_LIMITS.lineBytes);
   await loadDataset(db, lines, { onConflict: 'report', now: instantOf(0) });
   await db.close();

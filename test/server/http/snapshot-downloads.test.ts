@@ -9,7 +9,7 @@ import { SHARE_LIMITS } from '../../../server/limits/http.js';
 import { STORED_LIMITS } from '../../../server/limits/policy.js';
 import { storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
 import { callAdmin, openGateway, openSocket, policyOf, raw, type TestGateway } from '../../support/gateway.js';
-import { newDataDir } from '../../support/stores.js';
+import { newDataDir, PATIENT } from '../../support/stores.js';
 
 /** Larger than all that admins may leave unread. Nobody looks into it. */
 const BYTES = Buffer.alloc(SHARE_LIMITS.adminsUnreadBytes + STORED_LIMITS.partBytes + 7, 'snapshot ');
@@ -24,7 +24,7 @@ let keys: readonly string[];
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   open = await openGateway({ db, admin: true });
   port = open.admin?.port ?? 0;
   const made = ['one', 'two'].map((actor) => open.key({ actor, identities: [], admin: true }));

@@ -13,7 +13,7 @@ import { makeProver } from '../../../server/policy/open/prover.js';
 import { storedSnapshots } from '../../../server/policy/store/stored-snapshots.js';
 import { call, openGateway, openSocket, pathOf, snapshotOf, type TestGateway } from '../../support/gateway.js';
 import { failIdle } from '../../support/idle-thread.js';
-import { newDataDir } from '../../support/stores.js';
+import { newDataDir, PATIENT } from '../../support/stores.js';
 import { until } from '../../support/until.js';
 
 const { bytes, policy } = snapshotOf(
@@ -34,7 +34,7 @@ let open: TestGateway;
 
 beforeAll(async () => {
   dataDir = await newDataDir();
-  db = await openDatabase({ kind: 'embedded', dataDir });
+  db = await openDatabase({ kind: 'embedded', dataDir, ...PATIENT });
   await storedSnapshots(db).put({ policy, bytes, labels: 'verified', statement: null, at: AT });
   // More at once than may wait, so that one key fills the queue.
   open = await openGateway({ db, mode: { kind: 'serve', policy }, concurrency: 200 });
