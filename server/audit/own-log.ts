@@ -49,11 +49,15 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
       throw error;
     }
   } catch (error) {
-    const code = codeOf(error);
-    if (code === null || error instanceof AuditError) throw error;
-    const message = `the audit folder ${folder} cannot be used (${code})`;
-    throw new AuditError('audit.folder', message, { cause: error });
+    throw folderFault(folder, error);
   }
+}
+
+/** A failure of the system as one of the folder, and any other as it is. */
+export function folderFault(folder: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (code === null || error instanceof AuditError) return error;
+  return new AuditError('audit.folder', `the audit folder ${folder} cannot be used (${code})`, { cause: error });
 }
 
 /** What this process had of the log is gone. */

@@ -5,10 +5,12 @@ import type { CheckpointSettings } from '../audit/keep-checkpoints.js';
 import type { LogWitness } from '../audit/witness.js';
 import { eventPolicy } from '../audit/provenance.js';
 import { keepSnapshots, type SnapshotKeeper } from '../audit/keep-snapshots.js';
+import { folderFault } from '../audit/own-log.js';
 import { keepSnapshot } from '../audit/snapshots.js';
 import { type AuditTrail, openTrail } from '../audit/trail.js';
 import { auditFolderOf, type Config } from '../config/index.js';
 import type { Database } from '../db/database.js';
+import { closeAfter } from '../lib/close-after.js';
 import { type Logger, makeIdSource, systemClock } from '../lib/ports.js';
 import type { FollowOptions } from '../policy/active/follow-source.js';
 import type { Started } from '../policy/active/start-policy.js';
@@ -48,13 +50,17 @@ export async function openAudit({ config, db, log, start }: Opening): Promise<Op
     const ports = { db, clock: systemClock, nextId: makeIdSource(), log };
     const held = { folder, queries, records, onFailure };
     const trail = await openTrail({ ...ports, ...held, lag: config.limits.auditLag, checkpoints });
-    try {
-      if (start !== null) await keepSnapshot(folder, start.candidate.policy.digest, start.bytes);
-      return { trail, keeper: keepSnapshots((digest, bytes) => keepSnapshot(folder, digest, bytes), log) };
-    } catch (error) {
-      await trail.close();
-      throw error;
+    const write = (digest: string, bytes: Uint8Array): Promise<void> => keepSnapshot(folder, digest, bytes);
+    const keeper = keepSnapshots(write, log);
+    if (start !== null) {
+      const { digest } = start.candidate.policy;
+      // Where queries are answered all the same, it is tried again as while the gateway runs.
+      const keep = onFailure === 'continue' ? keeper.keep : write;
+      await keep(digest, start.bytes).catch((error: unknown) =>
+        closeAfter(folderFault(folder, error), () => trail.close()),
+      );
     }
+    return { trail, keeper };
   } catch (error) {
     throw error instanceof AuditError ? auditFailure(error) : error;
   }

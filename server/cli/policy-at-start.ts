@@ -21,7 +21,7 @@ import {
 } from '../policy/open/verify-offer.js';
 import { type SignedStatement, verifyPublication } from '../policy/open/verify-publication.js';
 import { faultOfRefusal, type PolicyFault, PolicyRefused, refusal } from '../policy/policy-fault.js';
-import type { Content, LookResult, Offer, Source, Why } from '../policy/sources/source.js';
+import type { Content, Offer, Source } from '../policy/sources/source.js';
 import { timedSource } from '../policy/sources/timed-source.js';
 import type { NamedFile } from '../signing/named-file.js';
 import { makeLogger } from '../telemetry/log.js';
@@ -59,21 +59,30 @@ interface NotOffered {
   readonly without: CliFailure;
 }
 
-/** `typed` is the value of `--policy` as it was typed. Throws `CliFailure`. */
-export async function policyAtStart(io: CliIo, config: Config, typed: string | undefined): Promise<PolicyAtStart> {
-  const { forget, ...found } = await find(io, config, typed);
+export interface Finding {
+  /** The value of `--policy` as it was typed. */
+  readonly typed?: string | undefined;
+  /** Ends what sources and threads do; what was found then is of no use. Defaults to none. */
+  readonly signal?: AbortSignal;
+}
+
+/** Throws `CliFailure`. */
+export async function policyAtStart(io: CliIo, config: Config, how: Finding = {}): Promise<PolicyAtStart> {
+  const { forget, ...found } = await find(io, config, how);
   const again = (): Promise<PolicyAtStart> => {
     forget();
-    return policyAtStart(io, config, typed);
+    return policyAtStart(io, config, how);
   };
   return { ...found, again: found.source === null ? null : again };
 }
 
-async function find(io: CliIo, config: Config, typed: string | undefined): Promise<Found> {
+async function find(io: CliIo, config: Config, { typed, signal = NEVER }: Finding): Promise<Found> {
   // The path as it was typed, so that a refusal names what the user knows.
-  if (config.policy !== null) return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config);
+  if (config.policy !== null) {
+    return pathAtStart(io, { path: config.policy, shown: typed ?? config.policy }, config, signal);
+  }
   const source = await sourceOf(io, config);
-  if (source !== null) return offeredAtStart(io, source, config);
+  if (source !== null) return offeredAtStart(io, source, config, signal);
   const store = storeOf(config);
   // No store is created only to find that it has no policy.
   if (store.kind === 'embedded' && !existsSync(join(store.dataDir, 'store'))) throw noPolicy();
@@ -83,7 +92,13 @@ async function find(io: CliIo, config: Config, typed: string | undefined): Promi
 interface Serving extends Omit<StartOptions, 'offered'> {
   readonly found: PolicyAtStart;
   readonly log: Logger;
+  /** Ends what the source does. Defaults to none. */
+  readonly signal?: AbortSignal;
 }
+
+export type StartedFrom = Started & Pick<PolicyAtStart, 'source'>;
+
+const NEVER = new AbortController().signal;
 
 /** How often a start looks again because what it has read may have been replaced. */
 const LOOKS = 5;
@@ -93,16 +108,17 @@ const LOOKS = 5;
  * policy in force cannot be served.
  */
 export async function startServing(
-  { found, log, ...options }: Serving,
+  { found, log, signal = NEVER, ...options }: Serving,
   looks = LOOKS,
-): Promise<Started & Pick<PolicyAtStart, 'source'>> {
+): Promise<StartedFrom> {
   const taken = await found.takeOffered(options.tables ?? null).catch(async (error: unknown) => {
     throw error instanceof CliFailure ? error : await storeFailure(error);
   });
+  signal.throwIfAborted();
   const [offered, without] = 'without' in taken ? [null, taken.without] : [taken, null];
   const { OfferReplaced, startPolicy } = await import('../policy/active/start-policy.js');
   const { source, again } = found;
-  const isOffered = source === null || looks === 0 ? {} : { isOffered: () => stillOffers(source) };
+  const isOffered = source === null || looks === 0 ? {} : { isOffered: () => stillOffers(source, signal) };
   const start = await startPolicy({ ...options, offered, ...isOffered }).catch(async (error: unknown) => {
     if (error instanceof OfferReplaced) return error;
     if (!(error instanceof PolicyRefused)) throw await storeFailure(error);
@@ -111,7 +127,7 @@ export async function startServing(
   });
   if (start instanceof OfferReplaced) {
     if (again === null) throw start;
-    return startServing({ found: await again(), log, ...options }, looks - 1);
+    return startServing({ found: await again(), log, signal, ...options }, looks - 1);
   }
   if (start === null) throw without ?? new TypeError('unreachable: neither a policy nor a reason for none');
   if (without !== null && !found.isInStore) {
@@ -129,14 +145,10 @@ export async function startServing(
 }
 
 /** Whoever gets another answer looks again, and is told then what is wrong. */
-async function stillOffers(source: Source): Promise<boolean> {
-  const found = await look(source, 'poll').catch(() => null);
+async function stillOffers(source: Source, signal: AbortSignal): Promise<boolean> {
+  const found = await source.look('poll', signal).catch(() => null);
   if (found?.kind === 'offer') await releaseOffer(found.offer);
   return found?.kind === 'same';
-}
-
-function look(source: Source, why: Why): Promise<LookResult> {
-  return source.look(why, new AbortController().signal);
 }
 
 type TakeOffered = Found['takeOffered'];
@@ -194,7 +206,7 @@ async function sourceOf(io: CliIo, { snapshot }: Config): Promise<Source | null>
   return makeUrlSource({ url, caFile, reach: privateNetwork ? 'private' : 'public', statements });
 }
 
-async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise<Found> {
+async function pathAtStart(io: CliIo, named: NamedFile, config: Config, signal: AbortSignal): Promise<Found> {
   const { path, shown } = named;
   if (shown.includes(':') && !existsSync(path)) {
     throw usage(
@@ -220,7 +232,6 @@ async function pathAtStart(io: CliIo, named: NamedFile, config: Config): Promise
     return { policy, bytes, statement, labels: source === 'folder' ? 'verified' : 'unverified', from };
   };
   if (followed !== null && (await soon(() => hasTable({ kind: 'file', path }, config), SOURCE_LIMITS.lookTime))) {
-    const { signal } = new AbortController();
     const offered = once(async (tables) => {
       const opening = openBeside({ kind: 'file', path }, { signed: null, tables, signal });
       const opened = await opening.catch((error: unknown) => {
@@ -260,9 +271,8 @@ async function digestOf(content: Content): Promise<string | null> {
 }
 
 /** If the source offers nothing now, the gateway can still begin with the policy that was in force last. */
-async function offeredAtStart(io: CliIo, source: Source, config: Config): Promise<Found> {
+async function offeredAtStart(io: CliIo, source: Source, config: Config, signal: AbortSignal): Promise<Found> {
   const log = makeLogger({ level: config.log.level, destination: io.stderr });
-  const { signal } = new AbortController();
   const start = { source, isInStore: false };
   const orNot = (error: unknown): NotOffered => ({ without: notServed(source, faultOfRefusal(error)) });
   const open = async (offer: Offer, tables: TableFinder | null): Promise<StartOffer> => {
@@ -276,7 +286,7 @@ async function offeredAtStart(io: CliIo, source: Source, config: Config): Promis
     return { ...verified, from };
   };
   try {
-    const found = await look(source, 'now');
+    const found = await source.look('now', signal);
     if (found.kind !== 'offer') throw refusal('source.unsettled', 'somebody is still writing there');
     if (!(await hasTable(found.offer.content, config))) return { ...start, ...given(await open(found.offer, null)) };
     return { ...start, ...once((tables) => open(found.offer, tables).catch(orNot)) };

@@ -24,7 +24,7 @@ import { auditFolderOf, type Config, storeOf, tableFolderOf } from '../config/in
 import { andClose, closeAfter } from '../lib/close-after.js';
 import { endsWithin } from '../lib/ends-within.js';
 import { systemClock as clock } from '../lib/ports.js';
-import { noteStuckDisk } from '../lib/stuck-disk.js';
+import { isAtDisk, noteStuckDisk } from '../lib/stuck-disk.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { SIGNING_LIMITS } from '../limits/policy.js';
 import { followSource } from '../policy/active/follow-source.js';
@@ -40,22 +40,24 @@ import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
 import { awaitStore, openStore, sayInLog, statusOfStore, storeFailure } from './open-store.js';
 import type { Format } from './options.js';
-import { type PolicyAtStart, publicationRule, startServing } from './policy-at-start.js';
+import { type PolicyAtStart, publicationRule, type StartedFrom, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
 import { linesText } from './render/text.js';
-import { onReload, onTermination } from './signals.js';
+import { onReload, type Termination } from './signals.js';
 
 export interface GatewayRun {
   readonly config: Config;
   /** The policy to serve; null in local mode. */
   readonly found: PolicyAtStart | null;
   readonly format: Format;
+  readonly termination: Termination;
 }
 
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
 export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> {
-  const { config, found: first } = options;
+  const { config, found: first, termination } = options;
   const isLocal = first === null;
+  const { signal } = termination;
   // The process's own standard error is written outside the event loop, so that a slow reader of the log stops no
   // request.
   const log = makeLogger({
@@ -64,8 +66,6 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
   });
   const tls = await openTls(log, config);
   if (!isLocal) warnOfNetwork(log, config);
-  // From here on a signal causes an orderly end, even while the store is still opening.
-  const termination = onTermination();
   const stopWarnings = logWarnings(log);
   const reload = onReload(log);
   const tracing = await openTracing(io.env, log);
@@ -97,12 +97,20 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     // A separate function, so that its variables are forgotten at its end: the first policy must be released at the
     // first swap.
     const begin = async (): Promise<Gateway> => {
-      // Meanwhile others may have put in force what the source has offered since.
-      const again = isLate ? (first?.again ?? null) : null;
-      const found = again === null ? first : await again().catch(closeAddresses);
       const rule = publicationRule(config);
-      const start =
-        found === null ? null : await startServing({ db, found, rule, clock, log, tables }).catch(closeAddresses);
+      const look = async (): Promise<{ found: PolicyAtStart | null; start: StartedFrom | null }> => {
+        signal.throwIfAborted();
+        // Meanwhile others may have put in force what the source has offered since.
+        const found = isLate && first?.again ? await first.again() : first;
+        signal.throwIfAborted();
+        const start = found === null ? null : await startServing({ db, found, rule, clock, log, tables, signal });
+        signal.throwIfAborted();
+        return { found, start };
+      };
+      // What the signal has ended says only that it has ended.
+      const { found, start } = await look().catch((error: unknown) =>
+        closeAddresses(signal.aborted ? signal.reason : error),
+      );
       const mode: GatewayMode =
         start === null
           ? { kind: 'local' }
@@ -168,10 +176,15 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     };
     const serve = async (): Promise<void> => {
       const gateway = await begin().catch(async (error: unknown) => {
-        // It may answer already. The process would live as long as that.
         closing = endInTime(log, AT_ONCE);
+        if (signal.aborted && error === signal.reason) {
+          log.info({ signal: await termination.requested }, 'shutting down');
+          return null;
+        }
+        // It may answer already. The process would live as long as that.
         return closeAfter(await startFailure(error), () => opened.gateway?.close(AT_ONCE));
       });
+      if (gateway === null) return;
       const lost = opened.audit === null ? [] : [opened.audit.trail.taken.then(lostLog)];
       const ended = await Promise.race([termination.requested, gateway.failed, ...lost]).catch(workerFailure);
       log.info(typeof ended === 'string' ? { signal: ended } : { error: ended }, 'shutting down');
@@ -203,9 +216,35 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
     stopWarnings();
     await log.flush();
     closing?.();
-    termination.stop();
   });
 }
+
+/**
+ * Ends a start that has opened nothing yet, and still looks for its policy. What it has begun ends with the signal and
+ * removes what it has written, unless it computes, or waits for its input or for a disk.
+ */
+export async function endEarly(
+  io: CliIo,
+  config: Config,
+  { signal, finding }: { readonly signal: NodeJS.Signals; readonly finding: Promise<unknown> },
+): Promise<void> {
+  const log = makeLogger({ level: config.log.level, destination: io.stderr });
+  log.info({ signal }, 'shutting down');
+  const callOff = endInTime(log, AT_ONCE);
+  const isOver = finding.then(
+    () => undefined,
+    () => undefined,
+  );
+  while (!(await endsWithin(isOver, EARLY_STEP))) {
+    if (isAtDisk()) continue;
+    await log.flush();
+    process.exit(EXIT.ok);
+  }
+  callOff();
+}
+
+/** Milliseconds. */
+const EARLY_STEP = 100;
 
 const AT_ONCE: Ending = { notice: null, deadline: 0 };
 

@@ -1,5 +1,6 @@
 // The signals of a running gateway. The first SIGTERM or SIGINT asks it to finish, and SIGHUP to read its files again.
 // SIGUSR1, which would make Node.js open a debugger to everybody on the machine, does nothing.
+import { isAtDisk } from '../lib/stuck-disk.js';
 import type { Logger } from '../lib/ports.js';
 import type { Poller } from '../lib/poller.js';
 import { EXIT } from './exit.js';
@@ -7,18 +8,29 @@ import { EXIT } from './exit.js';
 export interface Termination {
   /** Resolves with the first signal's name. */
   readonly requested: Promise<NodeJS.Signals>;
+  /** Aborted by it, after `requested` has resolved. */
+  readonly signal: AbortSignal;
   readonly stop: () => void;
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
+/** Milliseconds in which a disk that works has answered. */
+const DISK_PATIENCE = 500;
+
+function endNow(): void {
+  if (isAtDisk()) process.kill(process.pid, 'SIGKILL');
+  else process.exit(EXIT.unexpected);
+}
+
 /** The first signal is told, the second ends the process at once. Returns what ends that. */
 function onFirstSignal(tell: (signal: NodeJS.Signals) => void): () => void {
   let seen = false;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (seen) process.exit(EXIT.unexpected);
+    if (!seen) tell(signal);
+    else if (!isAtDisk()) process.exit(EXIT.unexpected);
+    else setTimeout(endNow, DISK_PATIENCE);
     seen = true;
-    tell(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return () => {
@@ -32,12 +44,17 @@ export function onTermination(): Termination {
   const requested = new Promise<NodeJS.Signals>((settle) => {
     resolve = settle;
   });
-  const off = onFirstSignal(resolve);
+  const controller = new AbortController();
+  const off = onFirstSignal((signal) => {
+    resolve(signal);
+    controller.abort();
+  });
   // Connections to the store do not keep the process alive, and while the last of them end there may be nothing else
   // that does.
   const alive = setInterval(() => undefined, 2 ** 30);
   return {
     requested,
+    signal: controller.signal,
     stop: () => {
       clearInterval(alive);
       off();

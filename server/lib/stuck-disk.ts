@@ -15,6 +15,11 @@ export function isDiskStuck(): boolean {
   return isStuck || unanswered > 0;
 }
 
+/** Whether this thread waits for a disk at this moment. A process that exits now would wait for it, too. */
+export function isAtDisk(): boolean {
+  return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
+}
+
 /** `code` stands where the system's code of an error would. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -16,6 +16,7 @@ import { openDatabase } from '../../server/db/database.js';
 import { storedActivations } from '../../server/policy/store/activations.js';
 import { makeIo } from '../support/cli-io.js';
 import { keptLog, type LogLine } from '../support/kept-log.js';
+import { startPolicyServer } from '../support/policy-server.js';
 import { findPostgres, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI, runCli, spawnCli } from '../support/run-cli.js';
 import { makeFolder } from '../support/temp-folder.js';
@@ -193,6 +194,27 @@ if (findPostgres() === null) {
       await db.close();
       child.kill('SIGTERM');
       expect((await ended)[0]).toBe(0);
+      await server.crash();
+    });
+
+    test('ends in order while it looks again for its policy', async () => {
+      const [source, snapshot] = [await startPolicyServer(), join(cwd, 'snapshot.json')];
+      expect((await runCli(['compile', join(cwd, 'policy'), '-o', snapshot])).status).toBe(0);
+      source.put('/snapshot.json', await readFile(snapshot));
+      const url = `http://127.0.0.1:${String(source.port)}/snapshot.json`;
+      const { child, lines, ended } = await waiting('--policy-url', url);
+      let isAsked = false;
+      source.misbehave(() => {
+        isAsked = true;
+      });
+      await server.start();
+      expect(await after(lines)).toMatchObject({ msg: 'the store can be reached' });
+      await until(() => isAsked);
+      child.kill('SIGTERM');
+      expect(await next(lines)).toMatchObject({ level: 'info', signal: 'SIGTERM', msg: 'shutting down' });
+      expect((await lines.next()).value).toBeUndefined();
+      expect((await ended)[0]).toBe(0);
+      await source.stop();
       await server.crash();
     });
 

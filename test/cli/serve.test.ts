@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,7 +10,7 @@ import { runCli, spawnCli } from '../support/run-cli.js';
 import { issue, makeAuthority } from '../support/certificates.js';
 import { call, openSocket } from '../support/gateway.js';
 import { serveHere } from '../support/serve-here.js';
-import { type Served, startServing } from '../support/serve-process.js';
+import { argumentsOf, type Served, startServing } from '../support/serve-process.js';
 import { newDataDir } from '../support/stores.js';
 import { until } from '../support/until.js';
 
@@ -166,6 +166,45 @@ describe('serve', () => {
       status: 2,
       stdout: '',
       stderr: expect.stringContaining(`\`${keyFile}\` does not exist`),
+    });
+  });
+
+  describe('where its snapshot cannot be kept beside the audit log', () => {
+    const argumentsWith = async (settings: string): Promise<readonly [folder: string, ...string[]]> => {
+      const folder = await makeFolder({
+        'audit/snapshots': 'not a folder',
+        'bailiwick.yaml': `audit: { folder: audit, ${settings} }\n`,
+      });
+      return [join(folder, 'audit/snapshots'), '--policy', policy, '--config', join(folder, 'bailiwick.yaml')];
+    };
+
+    it('ends with the status of a folder that somebody must mend, and leaves the log to the next start', async () => {
+      const [snapshots, ...args] = await argumentsWith('onFailure: refuse');
+      const ran = await runCli(argumentsOf(dataDir, ['serve', ...args]));
+      expect([ran.status, JSON.parse(ran.stdout)]).toEqual([
+        6,
+        {
+          error: {
+            code: 'audit.folder',
+            message: expect.stringMatching(/the audit folder .* cannot be used \(E\w+\)$/),
+          },
+        },
+      ]);
+      await rm(snapshots);
+      const served = await serveHere(dataDir, 'serve', ...args);
+      expect(await served.stop()).toBe(0);
+      const logs = (await readdir(dirname(snapshots))).filter((name) => name.endsWith('.jsonl'));
+      expect(logs).toHaveLength(1);
+    });
+
+    it('goes on if queries are answered all the same, and keeps it later', async () => {
+      const [snapshots, ...args] = await argumentsWith('onFailure: continue');
+      const served = await serveHere(dataDir, 'serve', ...args);
+      expect(messagesOf(served.stderr())).toContainEqual(expect.stringContaining('could not be kept'));
+      await rm(snapshots);
+      await until(() => served.stderr().includes('the snapshot is kept beside the audit log now'));
+      expect(await readdir(snapshots)).toHaveLength(1);
+      expect(await served.stop()).toBe(0);
     });
   });
 

@@ -26,7 +26,12 @@ async function checkedSettings(text: string): Promise<ReadonlyMap<string, unknow
   const folder = await makeFolder();
   const path = join(folder, 'bailiwick.yaml');
   writeFileSync(path, text);
-  const { status, stdout, stderr } = await runCli(['config', 'check', '--config', path, '--format', 'json']);
+  return settingsBy({ BAILIWICK_CONFIG: path });
+}
+
+/** The same of these variables. */
+async function settingsBy(env: Readonly<Record<string, string>>): Promise<ReadonlyMap<string, unknown>> {
+  const { status, stdout, stderr } = await runCli(['config', 'check', '--format', 'json'], { env });
   expect([status, stderr]).toEqual([0, '']);
   const { settings } = JSON.parse(stdout) as {
     readonly settings: readonly { readonly key: string; readonly value: unknown }[];
@@ -123,26 +128,32 @@ const HEALTH = declaredAdminRoutes()
   .filter(({ access }) => access === 'health')
   .map(({ path }) => path);
 
+/** The steps of the Containerfile, those of the image that it makes, and the variables of that. */
+const STEPS = read('container/Containerfile')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter((line) => /^[A-Z]/.test(line));
+const IMAGE = STEPS.slice(STEPS.findLastIndex((line) => line.startsWith('FROM ')));
+const IMAGE_ENV: ReadonlyMap<string, string> = new Map(
+  [...(IMAGE.find((line) => line.startsWith('ENV ')) ?? '').matchAll(/(\w+)=(\S+)/g)].map(
+    ([, name = '', value = '']) => [name, value],
+  ),
+);
+
+const PACKAGE = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
+  readonly bin: { readonly bailiwick: string };
+  readonly files: readonly string[];
+};
+
 describe('the container', () => {
-  const text = read('container/Containerfile').replaceAll('\\\n', ' ');
-  const steps = text.split('\n').filter((line) => /^[A-Z]/.test(line));
-  const last = steps.slice(steps.findLastIndex((line) => line.startsWith('FROM ')));
-  const env = new Map(
-    [...(last.find((line) => line.startsWith('ENV ')) ?? '').matchAll(/(\w+)=(\S+)/g)].map(
-      ([, name = '', value = '']) => [name, value],
-    ),
-  );
+  const [steps, last, env] = [STEPS, IMAGE, IMAGE_ENV];
 
   it('begins the program as nobody, with what it writes in two folders', () => {
     expect(last).toContain('USER 10001:10001');
     expect(last).toContain('ENTRYPOINT ["bailiwick"]');
     expect(last).toContain('CMD ["serve", "--format", "json", "--policy", "/etc/bailiwick/snapshot.json"]');
-    const { bin } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
-      readonly bin: { readonly bailiwick: string };
-    };
-    expect(last.join('\n')).toContain(`ln -s /opt/bailiwick/${bin.bailiwick} /usr/local/bin/bailiwick`);
+    expect(last.join('\n')).toContain(`ln -s /opt/bailiwick/${PACKAGE.bin.bailiwick} /usr/local/bin/bailiwick`);
     expect(last).toContain('EXPOSE 8080 8081');
-    expect(env.get('BAILIWICK_ADMIN_SOCKET')).toBe('/run/bailiwick/admin.sock');
     // The socket of the embedded store.
     expect(env.get('TMPDIR')).toBe('/run/bailiwick');
   });
@@ -157,17 +168,18 @@ describe('the container', () => {
     expect(readFileSync(fromRoot('docs/operating.md'), 'utf8')).toContain('\nnpm ci && npm run prepack && npm pack\n');
   });
 
-  it('sets what there is to set', async () => {
-    const settings = Object.fromEntries([...env].filter(([name]) => name.startsWith('BAILIWICK_')));
-    const [, written = ''] = /echo '([^']*)' > \/opt\/bailiwick\/image\.yaml$/m.exec(last.join('\n')) ?? [];
-    expect(settings['BAILIWICK_CONFIG']).toBe('/opt/bailiwick/image.yaml');
-    const cwd = await makeFolder({ 'image.yaml': `${written}\n` });
-    const inFolder = { ...settings, BAILIWICK_CONFIG: 'image.yaml' };
-    const { status, stdout } = await runCli(['config', 'check'], { env: inFolder, cwd });
-    expect([status, Object.keys(settings).length]).toEqual([0, 4]);
-    expect(stdout).toMatch(/^dataDir +\/var\/lib\/bailiwick\/\.bailiwick +image\.yaml:1:10$/m);
+  it('sets what there is to set, in a file that one of the user replaces', async () => {
+    const settings = [...env.keys()].filter((name) => /^(?:BAILIWICK|DATABASE)_/.test(name));
+    expect(settings).toEqual(['BAILIWICK_CONFIG']);
+    expect(env.get('BAILIWICK_CONFIG')).toBe('/opt/bailiwick/deploy/container/image.yaml');
+    expect(PACKAGE.files).toContain('deploy/');
+    const written = Object.entries(parse(read('container/image.yaml')) as Readonly<Record<string, unknown>>);
+    const checked = await checkedSettings(read('container/image.yaml'));
+    for (const [key, value] of written) expect([key, checked.get(key)]).toEqual([key, value]);
+    expect(checked.get('dataDir')).toBe('/var/lib/bailiwick/.bailiwick');
     // A store of the environment's wins.
-    const external = await runCli(['config', 'check'], { env: { ...inFolder, DATABASE_URL: 'postgres://a/b' }, cwd });
+    const given = { BAILIWICK_CONFIG: fromRoot('deploy/container/image.yaml'), DATABASE_URL: 'postgres://a/b' };
+    const external = await runCli(['config', 'check'], { env: given });
     expect([external.status, external.stdout]).toEqual([0, expect.stringMatching(/^databaseUrl +\(secret\)/m)]);
   });
 
@@ -176,14 +188,16 @@ describe('the container', () => {
     [503, 1],
   ])('is healthy where /readyz says so: %d is %d', async (status, expected) => {
     const [, check = ''] = /CMD (\["node".*\])/.exec(last.find((line) => line.startsWith('HEALTHCHECK ')) ?? '') ?? [];
-    const [, ...args] = JSON.parse(check) as readonly string[];
+    const { adminSocket } = parse(read('container/image.yaml')) as { readonly adminSocket: string };
+    expect(check).toContain(adminSocket);
     // Gateways with `tls` speak TLS at their addresses, and clear text on this socket only.
     const socket = join(await makeFolder(), 'admin.sock');
+    const [, ...args] = JSON.parse(check.replace(adminSocket, socket)) as readonly string[];
     const server = createServer((request, response) => {
       response.writeHead(HEALTH.includes(request.url ?? '') ? status : 404).end();
     }).listen(socket);
     await once(server, 'listening');
-    const child = spawn(process.execPath, args, { stdio: 'ignore', env: { BAILIWICK_ADMIN_SOCKET: socket } });
+    const child = spawn(process.execPath, args, { stdio: 'ignore' });
     await once(child, 'exit');
     server.close();
     expect(child.exitCode).toBe(expected);
@@ -264,8 +278,9 @@ interface Container {
   readonly name: string;
   readonly image: string;
   readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly securityContext: unknown;
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly subPath?: string }[];
   readonly startupProbe?: Probe;
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
@@ -349,6 +364,27 @@ describe('Kubernetes', () => {
     for (const { volumeMounts } of containers) for (const { name } of volumeMounts) expect(volumes).toContain(name);
   });
 
+  it('names its settings and nothing else, in a variable: for the gateway, and for commands that somebody runs beside it', async () => {
+    const secret = join(await makeFolder(), 'database-url');
+    writeFileSync(secret, 'postgres://bailiwick@db/bailiwick');
+    const text = (manifests[0]?.data?.['bailiwick.yaml'] ?? '').replace('/etc/bailiwick/secrets/database-url', secret);
+    const others = text.replace('listen: 0.0.0.0:8080', "listen: '[::]:8080'").replace('0.0.0.0:8081', 'none');
+    const cwd = await makeFolder({ 'bailiwick.yaml': others });
+    for (const { env, args, volumeMounts } of containers) {
+      expect(args.join(' ')).not.toMatch(/config|listen|socket|database/);
+      expect(volumeMounts.find(({ subPath }) => subPath === 'bailiwick.yaml')?.mountPath).toBe(env[0]?.value);
+      // What the pod sets comes on top of what the image does.
+      const set = Object.fromEntries([...IMAGE_ENV, ...env.map(({ name, value }) => [name, value] as const)]);
+      const file = join(cwd, set['BAILIWICK_CONFIG']?.split('/').at(-1) ?? '');
+      const settings = await settingsBy({ ...set, BAILIWICK_CONFIG: file });
+      expect(['listen', 'adminListen', 'databaseUrlFile'].map((key) => settings.get(key))).toEqual([
+        '[::]:8080',
+        'none',
+        secret,
+      ]);
+    }
+  });
+
   it('says of each port who may come', () => {
     const { ingress } = manifests.find(({ kind }) => kind === 'NetworkPolicy')?.spec as {
       readonly ingress: readonly { readonly from?: readonly object[]; readonly ports: readonly object[] }[];
@@ -405,8 +441,13 @@ describe('Kubernetes', () => {
   });
 
   it('asks for verbs and flags that there are', async () => {
-    for (const { args } of containers) {
-      const { status, stdout } = await runCli([args[0] ?? '', '--help']);
+    const typed = (read('kubernetes/bailiwick.yaml') + read('kubernetes/servicemonitor.yaml')).matchAll(
+      / exec bailiwick-0 -c bailiwick -- bailiwick (keys create) ([^>\n]*)/g,
+    );
+    const commands = [...typed].map(([, verb = '', flags = '']) => ({ args: [verb, ...flags.split(' ')] }));
+    expect(commands).toHaveLength(2);
+    for (const { args } of [...containers, ...commands]) {
+      const { status, stdout } = await runCli([...(args[0] ?? '').split(' '), '--help']);
       expect(status).toBe(0);
       for (const flag of args.filter((arg) => arg.startsWith('--'))) expect(stdout).toContain(flag);
     }

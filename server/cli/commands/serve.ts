@@ -3,14 +3,14 @@
 import { configOf, formats } from '../options.js';
 import { CliFailure, EXIT } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { ignoreReloads } from '../signals.js';
+import { ignoreReloads, onTermination, type Termination } from '../signals.js';
 import type { Config, SettingFlags } from '../../config/index.js';
 import { isLoopbackName } from '../../http/host-guard.js';
 import { type Given, verb } from '../verb.js';
 
 const TAKES = formats();
 
-export const defineServe = verb(TAKES, serve, {
+export const defineServe = verb(TAKES, asGateway(serve), {
   settings: [
     'config',
     'policy',
@@ -36,7 +36,7 @@ export const defineServe = verb(TAKES, serve, {
   },
 });
 
-export const defineLocal = verb(TAKES, local, {
+export const defineLocal = verb(TAKES, asGateway(local), {
   settings: ['config', 'dataDir', 'databaseUrl', 'listen'],
   examples: {
     'the embedded store in .bailiwick': 'bailiwick local',
@@ -44,9 +44,27 @@ export const defineLocal = verb(TAKES, local, {
   },
 });
 
+type Options = Given<typeof TAKES> & SettingFlags;
+type Run = (io: CliIo, options: Options, termination: Termination) => Promise<void>;
+
+/**
+ * From here on a signal causes an orderly end, whatever the start is doing. Without a handler it would be lost on the first
+ * process of a container.
+ */
+function asGateway(run: Run): (io: CliIo, options: Options) => Promise<void> {
+  return async (io, options) => {
+    ignoreReloads();
+    const termination = onTermination();
+    try {
+      await run(io, options, termination);
+    } finally {
+      termination.stop();
+    }
+  };
+}
+
 /** Resolves when the gateway has ended in order. Throws `CliFailure` if it cannot start. */
-async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
-  ignoreReloads();
+async function serve(io: CliIo, options: Options, termination: Termination): Promise<void> {
   const config = await configOf(io, options);
   (await import('../open-store.js')).requireStoreOfGateway(config);
   const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
@@ -57,14 +75,15 @@ async function serve(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
     throw new CliFailure(EXIT.usage, 'serve.authentication', message, { help });
   }
   const { policyAtStart } = await import('../policy-at-start.js');
-  const found = await policyAtStart(io, config, options.policy);
-  const { runGateway } = await import('../run-gateway.js');
-  await runGateway(io, { config, found, format: options.format });
+  const finding = policyAtStart(io, config, { typed: options.policy, signal: termination.signal });
+  const found = await Promise.race([finding, termination.requested]);
+  const { endEarly, runGateway } = await import('../run-gateway.js');
+  if (typeof found === 'string') await endEarly(io, config, { signal: found, finding });
+  else await runGateway(io, { config, found, format: options.format, termination });
 }
 
 /** Like `serve`, for the unrestricted single user of this machine. */
-async function local(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Promise<void> {
-  ignoreReloads();
+async function local(io: CliIo, options: Options, termination: Termination): Promise<void> {
   const config = await configOf(io, options);
   (await import('../open-store.js')).requireStoreOfGateway(config);
   if (!isLoopbackName(config.listen.host)) {
@@ -79,7 +98,7 @@ async function local(io: CliIo, options: Given<typeof TAKES> & SettingFlags): Pr
     throw new CliFailure(EXIT.usage, 'local.settings', message, { help });
   }
   const { runGateway } = await import('../run-gateway.js');
-  await runGateway(io, { config, found: null, format: options.format });
+  await runGateway(io, { config, found: null, format: options.format, termination });
 }
 
 /** Settings that promise what local mode does not do: it asks nobody for a credential and decides by no policy. */
