@@ -58,8 +58,9 @@ import type { AuthzenSettings } from './http/routes/authzen.js';
 import type { StatusOptions } from './http/routes/status.js';
 import type { CutReason } from './http/connection.js';
 import type { ConnectionFacts } from './http/connection-table.js';
-import { makeCrowdShares, makeShares, makeReaders, type Shares } from './http/shares.js';
-import { CHANGES_LIMITS, STREAM_LIMITS } from './limits/changes.js';
+import { makeBodies, makeShares, makeReaders, type Shares } from './http/shares.js';
+import { makeStreamPlaces } from './http/stream-places.js';
+import { CHANGES_LIMITS } from './limits/changes.js';
 import { SHARE_LIMITS } from './limits/http.js';
 import { makeProver } from './policy/open/prover.js';
 import { type Candidate, makeActivePolicy } from './policy/active/active-policy.js';
@@ -260,7 +261,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     makeShares({ concurrency: concurrency.perActor, totalBytes: SHARE_LIMITS.adminsUnreadBytes });
   const { changes: retention = CHANGES_LIMITS } = options;
   const feed = makeFeed({ db, cursorKey: secrets.cursor, retention });
-  const streams = countedStreams(publishChanges(metrics, feed));
+  const streams = makeStreamPlaces(publishChanges(metrics, feed));
   const endFeed = feed.start({ log });
   const activations = mode.kind === 'local' ? null : followActivations({ db, activator, policies, log, confirmedBy });
   return {
@@ -288,14 +289,13 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     shares: {
       actors: makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
       admins: { admin: adminShares(), operator: adminShares(), monitor: adminShares() },
+      anonymous: makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
       // All of them together leave the store to others: they have what two actors may have, and half of the connections.
-      anonymous: makeCrowdShares(
-        makeShares({ concurrency: concurrency.perActor, totalBytes: Infinity }),
-        makeShares({
-          concurrency: Math.min(concurrency.perActor === 0 ? Infinity : 2 * concurrency.perActor, halfOfReaders(db)),
-          totalBytes: Infinity,
-        }),
-      ),
+      crowd: makeShares({
+        concurrency: Math.min(concurrency.perActor === 0 ? Infinity : 2 * concurrency.perActor, halfOfReaders(db)),
+        totalBytes: Infinity,
+      }),
+      bodies: makeBodies(SHARE_LIMITS.anonymousBodyBytes),
       readers: {
         actors: makeReaders(SHARE_LIMITS.actorsUnreadBytes),
         anonymous: makeReaders(SHARE_LIMITS.anonymousUnreadBytes),
@@ -370,24 +370,4 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
 function halfOfReaders(db: Database): number {
   const { max = Infinity } = db.pools().find(({ name }) => name === 'read') ?? {};
   return Math.max(1, Math.floor(max / 2));
-}
-
-/** An actor that has all its places, or a process that has given all of its own, is refused at once. */
-function countedStreams(count: (by: 1 | -1) => void): Services['streams'] {
-  const places = (concurrency: number): Shares => makeShares({ concurrency, totalBytes: Infinity, patience: 0 });
-  const [all, nobody] = [places(STREAM_LIMITS.total), places(STREAM_LIMITS.anonymous)];
-  const counted = (shares: Shares): Pick<Shares, 'enter'> => ({
-    enter: async (name, client) => {
-      const leave = await shares.enter(name, client);
-      count(1);
-      return () => {
-        count(-1);
-        leave();
-      };
-    },
-  });
-  return {
-    actors: counted(makeCrowdShares(places(STREAM_LIMITS.perActor), all)),
-    anonymous: counted(makeCrowdShares(makeCrowdShares(places(STREAM_LIMITS.perActor), nobody), all)),
-  };
 }

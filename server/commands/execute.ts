@@ -40,7 +40,7 @@ import {
 import { atOnceStatement, statusOf } from './at-once.js';
 import { deletedOf } from './delete-record.js';
 import { commandEvent, type Deed, replayEvent } from './events.js';
-import { type AnswerKey, findKept, isOvertaken, keep } from './kept-answers.js';
+import { type AnswerKey, findKept, isOvertaken, keep, readDone } from './kept-answers.js';
 import { lockInOrder } from './lock-in-order.js';
 import { access, mayRead } from './rules.js';
 import { type Asking, confirm, type Judging, sessionOf } from './session.js';
@@ -170,15 +170,15 @@ async function once(asking: Asking, order: Order, tools: Tools): Promise<Execute
 async function doneBefore(session: Session, { key }: Order, refusal: unknown): Promise<null> {
   if (key === null || !(refusal instanceof ApiProblem)) throw refusal;
   const kept = await findKept(session, key);
-  if (kept.kind === 'kept' && kept.fingerprint === key.fingerprint) return null;
+  if (kept.kind === 'kept') return null;
   throw refusal;
 }
 
 async function replayAlone(session: Judging, order: Order): Promise<Ran> {
   const kept = order.key === null ? null : await findKept(session, order.key);
   // It has expired meanwhile, and another request may have the key. This one is refused when it is done again.
-  if (kept?.kind !== 'kept' || kept.fingerprint !== order.key?.fingerprint) throw new Moved();
-  return replay(session, order, kept.done);
+  if (kept?.kind !== 'kept') throw new Moved();
+  return replay(session, order, readDone(kept.answers));
 }
 
 interface Doing {
@@ -251,9 +251,7 @@ async function run(session: Judging, running: Running): Promise<Ran> {
     isOrdered ? null : first.look(session),
   ]);
   if (kept?.kind === 'taken') throw new ApiProblem('idempotency.in_progress');
-  if (kept?.kind === 'kept' && kept.fingerprint === key?.fingerprint) {
-    return replay(session, order, kept.done);
-  }
+  if (kept?.kind === 'kept') return replay(session, order, readDone(kept.answers));
   if (isOrdered) await lockInOrder(session, [first, ...others], dependsOn);
   const recorded: Recorded[] = [];
   let bytes = 0;
@@ -266,7 +264,7 @@ async function run(session: Judging, running: Running): Promise<Ran> {
   for (const command of others) add(await perform(session, await authorize(session, command), null));
   session.judgements.assertSettled();
   // This check comes after all other refusals. Nothing done here is committed.
-  if (kept?.kind === 'kept') throw new ApiProblem('idempotency.key_reused');
+  if (kept?.kind === 'reused') throw new ApiProblem('idempotency.key_reused');
   const done = recorded.map((one) => one.done);
   if (key !== null) {
     const expired = kept?.kind === 'free' && kept.expired;

@@ -49,28 +49,30 @@ type Kept =
   /** The key is locked until the end of the transaction. Nobody has used it, or its answer has expired. */
   | { readonly kind: 'free'; readonly expired: boolean }
   | { readonly kind: 'taken' }
-  | { readonly kind: 'kept'; readonly fingerprint: string; readonly done: readonly Done[] };
+  /** It was used for something else. */
+  | { readonly kind: 'reused' }
+  /** What `readDone` reads. That may be large. */
+  | { readonly kind: 'kept'; readonly answers: string };
 
-export async function findKept(session: Session, { owner }: AnswerKey): Promise<Kept> {
+export async function findKept(session: Session, { owner, fingerprint }: AnswerKey): Promise<Kept> {
   const [row] = await session.rows<{
     readonly free: boolean;
     readonly expired: boolean;
-    readonly fingerprint: string | null;
+    readonly used: boolean;
     readonly answers: string | null;
   }>(
-    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${owner}::text, 0)) AS free, k.fingerprint, k.answers,
+    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${owner}::text, 0)) AS free, k.owner IS NOT NULL AS used,
+        CASE WHEN k.fingerprint = ${fingerprint}::text THEN k.answers END AS answers,
         COALESCE(k.kept_until <= ${formatInstant(session.at)}::timestamptz, FALSE) AS expired
       FROM (VALUES (1)) AS one LEFT JOIN kept_answers AS k ON k.owner = ${owner}::text`,
   );
-  const { free = false, expired = false, fingerprint = null, answers = null } = row ?? {};
-  if (!expired && fingerprint !== null && answers !== null) {
-    return { kind: 'kept', fingerprint, done: readDone(answers) };
-  }
+  const { free = false, expired = false, used = false, answers = null } = row ?? {};
+  if (used && !expired) return answers === null ? { kind: 'reused' } : { kind: 'kept', answers };
   return free ? { kind: 'free', expired } : { kind: 'taken' };
 }
 
 /** Only `keep` writes these. */
-function readDone(answers: string): readonly Done[] {
+export function readDone(answers: string): readonly Done[] {
   const done: unknown = JSON.parse(answers);
   if (!isDone(done)) throw new TypeError('a kept answer that cannot be read');
   return done;

@@ -131,9 +131,12 @@ export class Connection implements Peer {
 export type CutReason =
   /** Its client does not read its answer, or reads it too slowly. */
   | 'slow'
-  /** It sent too many requests, or too large ones, without waiting for answers; or all connections together did. */
+  /**
+   * It sent too many requests, or too large ones, without waiting for answers; or all connections together did. Or they
+   * sent too much without a credential.
+   */
   | 'pipelined'
-  /** Another connection needs its place: of the same address, or of all. */
+  /** Another connection needs its place: of the same address, or of all. Or its stream's, since its address has the most. */
   | 'address'
   | 'full';
 

@@ -17,7 +17,8 @@ import type { HostGuard } from './host-guard.js';
 import type { Limiters } from './identify.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RequestObserver } from './request-observer.js';
-import type { Shares, Readers } from './shares.js';
+import type { Bodies, Readers, Shares } from './shares.js';
+import type { Places } from './stream-places.js';
 
 /** What every request needs, whichever door it comes through. */
 export interface Services {
@@ -36,11 +37,14 @@ export interface Services {
     /** What monitoring leaves unread keeps no admin out, and nothing keeps the gateway's own user out. */
     readonly admins: Readonly<Record<(AdminActor | MonitorActor)['kind'], Shares>>;
     readonly strangers: Readers;
+    /** What those who read without a credential share: turns, and room for what they send. */
+    readonly crowd: Pick<Shares, 'enter'>;
+    readonly bodies: Bodies;
     /** Those of `actors` and of `anonymous`, each together. */
     readonly readers: Readonly<Record<'actors' | 'anonymous', Readers>>;
   };
   /** Places for streams, which an actor takes in addition to its turns. */
-  readonly streams: Readonly<Record<'actors' | 'anonymous', Pick<Shares, 'enter'>>>;
+  readonly streams: Readonly<Record<'actors' | 'anonymous', Places>>;
   readonly clock: Clock;
   readonly nextId: IdSource;
   readonly beginSpan: BeginSpan;

@@ -22,11 +22,12 @@ export class GatewayRequest extends IncomingMessage implements Incoming {
     return connectionOf(this.socket).gone;
   }
 
-  readBody(most: number): Promise<Uint8Array> {
+  readBody(most: number, onBytes?: (bytes: number) => void): Promise<Uint8Array> {
     this.giveLeave();
     let only: Buffer | null = null;
     let parts: Parts | null = null;
     return readChunks(this, most, (chunk) => {
+      onBytes?.(chunk.length);
       if (only === null && parts === null) {
         only = chunk;
         return;

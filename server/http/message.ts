@@ -17,7 +17,7 @@ export interface Incoming {
    * The whole body. Rejects with `request.too_large` above `most` bytes, and with `RequestAborted` once the client is
    * gone.
    */
-  readonly readBody: (most: number) => Promise<Uint8Array>;
+  readonly readBody: (most: number, onBytes?: (bytes: number) => void) => Promise<Uint8Array>;
   /** Like `readBody`, but in pieces that can be transferred: they are never joined. */
   readonly readParts: (most: number, onBytes: (bytes: number) => void) => Promise<readonly Uint8Array<ArrayBuffer>[]>;
 }
@@ -36,7 +36,7 @@ export interface Peer {
   /** Bytes per second at which the client reads the answer; infinite if none is on its way. */
   readonly pace: () => number;
   /** Ends the connection. */
-  readonly cut: (reason: 'slow') => void;
+  readonly cut: (reason: 'slow' | 'pipelined' | 'address') => void;
 }
 
 /** Somebody in this process, or behind a connection that nobody can end. */

@@ -2,7 +2,7 @@
 // messages are translated in http-message.ts. In order:
 //   1. headers: read strictly, each at most once (request-head.ts); a span begins
 //   2. steps: those of the kind of access, as listed in steps.ts: target, host, credential (auth/), rate, turn (shares.ts),
-//      query parameters, body. A browser's preflight has its own
+//      query parameters, body, and the turn of those without a credential. A browser's preflight has its own
 //   3. route: plan, policy pinned once, decision, rows (route.ts). No route gets rows before the decision
 //   4. answer: exchange.ts makes it, whether a result or a refusal. Its bytes are counted before the turn ends
 //   5. observers: metrics, log and audit get the outcome once

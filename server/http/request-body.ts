@@ -8,7 +8,11 @@ import type { Headers } from './request-head.js';
 import type { BodyInput, MediaType, Upload, UploadInput } from './route.js';
 
 /** The one JSON value of the body, of the declared shape, or a problem. */
-export async function readJsonBody(incoming: Incoming, headers: Headers, input: BodyInput): Promise<unknown> {
+export async function readJsonBody(
+  incoming: Pick<Incoming, 'readBody'>,
+  headers: Headers,
+  input: BodyInput,
+): Promise<unknown> {
   checkCodings(headers);
   if (input.optional === true && !hasBody(headers)) return input.shape.read({});
   checkType(headers, input.types);

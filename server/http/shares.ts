@@ -131,26 +131,6 @@ function overloaded(): ApiProblem {
   });
 }
 
-/** Shares for many who are strangers to each other: each has its own, and all together have no more than `crowd`. */
-export function makeCrowdShares(each: Shares, crowd: Pick<Shares, 'enter'>): Shares {
-  return {
-    ...each,
-    enter: async (name, client) => {
-      const leave = await each.enter(name, client);
-      try {
-        const leaveCrowd = await crowd.enter('', client);
-        return () => {
-          leaveCrowd();
-          leave();
-        };
-      } catch (error) {
-        leave();
-        throw error;
-      }
-    },
-  };
-}
-
 /** Answers to many who must not keep each other waiting. */
 export interface Readers {
   /** Counts bytes of an answer. Call the result once, when the client has read it or never will. */
@@ -186,4 +166,44 @@ export function makeReaders(totalBytes: number = SHARE_LIMITS.strangersUnreadByt
 
 function slower<T extends { readonly client: Pick<Peer, 'pace'> }>(a: T, b: T): T {
   return b.client.pace() < a.client.pace() ? b : a;
+}
+
+/** Bodies of many who must not fill the memory. */
+export interface Bodies {
+  /** Counts what comes of one body, until `end`. */
+  readonly open: (client: Pick<Peer, 'cut'>) => { readonly add: (bytes: number) => void; readonly end: () => void };
+}
+
+/** If all together are too large, the largest give way, so that small ones pass whatever others send. */
+export function makeBodies(most: number): Bodies {
+  interface Body {
+    readonly client: Pick<Peer, 'cut'>;
+    bytes: number;
+  }
+  const bodies = new Set<Body>();
+  let total = 0;
+  const end = (body: Body): void => {
+    if (bodies.delete(body)) total -= body.bytes;
+  };
+  return {
+    open: (client) => {
+      const own = { client, bytes: 0 };
+      bodies.add(own);
+      return {
+        add: (bytes) => {
+          if (!bodies.has(own)) return;
+          own.bytes += bytes;
+          total += bytes;
+          while (total > most) {
+            const largest = [...bodies].reduce((a, b) => (b.bytes > a.bytes ? b : a));
+            end(largest);
+            largest.client.cut('pipelined');
+          }
+        },
+        end: () => {
+          end(own);
+        },
+      };
+    },
+  };
 }

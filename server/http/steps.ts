@@ -12,7 +12,7 @@ import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, type Headers, hostOf } from './request-head.js';
 import { readNamedHeaders, readQuery, refuseConditions } from './request-inputs.js';
 import type { ActorCall, Call, NamedHeader, Route, Upload } from './route.js';
-import { takeTurn } from './turns.js';
+import { countBody, joinCrowd, takeTurn } from './turns.js';
 
 /** The routes of one path, by method. */
 export type RoutesOfPath = ReadonlyMap<string, Route>;
@@ -42,7 +42,7 @@ type Kind = Route['access'] | 'preflight' | 'none';
 
 const REQUEST: readonly Step[] = [target, host, route, open];
 const INPUTS: readonly Step[] = [query, headers, body];
-const ACTOR: readonly Step[] = [...REQUEST, actor, turn, ...INPUTS, auditable];
+const ACTOR: readonly Step[] = [...REQUEST, actor, turn, ...INPUTS, crowd, auditable];
 
 export const STEPS: Readonly<Record<Kind, readonly Step[]>> = Object.freeze({
   none: [target, host, route],
@@ -149,8 +149,14 @@ function body(passage: Passage): Promise<void> | void {
 }
 
 async function readBody(passage: Passage, input: NonNullable<Route['input']['body']>): Promise<void> {
-  const { incoming, headers: sent } = passage.exchange;
-  passage.body = await readJsonBody(incoming, sent, input);
+  const { door, exchange } = passage;
+  const onBytes = countBody(door, exchange);
+  const incoming = { readBody: (most: number) => exchange.incoming.readBody(most, onBytes) };
+  passage.body = await readJsonBody(incoming, exchange.headers, input);
+}
+
+function crowd({ door, exchange }: Passage): Promise<void> | void {
+  return joinCrowd(door, exchange);
 }
 
 /** What has to be recorded is not done while it cannot be. */

@@ -24,6 +24,34 @@ export async function takeTurn(door: Door, exchange: Exchange): Promise<void> {
 }
 
 /**
+ * Those who read without a credential have turns together, too. They take these once they have sent everything: nobody
+ * can keep the others waiting by sending nothing.
+ */
+export function joinCrowd(door: Door, exchange: Exchange): Promise<void> | void {
+  if (exchange.actor?.kind === 'anonymous') return enterCrowd(door, exchange);
+}
+
+async function enterCrowd({ services }: Door, exchange: Exchange): Promise<void> {
+  alsoLeave(exchange, await services.shares.crowd.enter('', exchange.incoming));
+}
+
+function alsoLeave(exchange: Exchange, also: () => void): void {
+  const { leave } = exchange;
+  exchange.leave = () => {
+    also();
+    leave?.();
+  };
+}
+
+/** Counts what somebody without a credential sends, until the turn ends; undefined for others. */
+export function countBody({ services }: Door, exchange: Exchange): ((bytes: number) => void) | undefined {
+  if (exchange.actor?.kind !== 'anonymous') return undefined;
+  const { add, end } = services.shares.bodies.open(exchange.incoming.peer);
+  alsoLeave(exchange, end);
+  return add;
+}
+
+/**
  * Checked once the size of the answer is known: in the meantime other requests may have made answers that nobody reads.
  * A write is already committed, so its client always gets the answer, whatever the size.
  */

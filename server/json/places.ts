@@ -6,6 +6,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
+const LINE_FEED = 0x0a;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_LIST = 0x5d;
@@ -85,8 +86,7 @@ function walk(text: string, isWanted: IsWanted): string {
       i = end;
     } else if (code === COLON && frame?.keys) {
       // Keys are compared decoded, so `"type"` and `"t\u0079pe"` are one.
-      const key: unknown = JSON.parse(lastString);
-      frame.at = String(key);
+      frame.at = lastString.includes('\\') ? String(JSON.parse(lastString)) : lastString.slice(1, -1);
       if (isWanted(frame, frame.at, i)) return pointerTo(frame.pointer, frame.at);
     } else if (code === COMMA && typeof frame?.at === 'number') frame.at += 1;
     else if (code === OPEN_OBJECT || code === OPEN_LIST) {
@@ -107,10 +107,18 @@ export function firstError(text: string, whole: 'document' | 'line'): string {
 }
 
 function placeText(text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  const line = before.split('\n').length;
-  const column = offset - (before.lastIndexOf('\n') + 1) + 1;
-  return `at line ${String(line)}, column ${String(column)}`;
+  let [line, begin] = [1, 0];
+  for (let at = 0; at < offset; at += 1) {
+    if (text.charCodeAt(at) !== LINE_FEED) continue;
+    line += 1;
+    begin = at + 1;
+  }
+  return `at line ${String(line)}, column ${String(offset - begin + 1)}`;
+}
+
+/** Space, tab, carriage return, line feed. */
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09 || code === 0x0d || code === LINE_FEED;
 }
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
@@ -183,7 +191,7 @@ class Reader {
   }
 
   #skipBlanks(): void {
-    while (/[ \t\r\n]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+    while (isBlank(this.#text.charCodeAt(this.#at))) this.#at += 1;
   }
 
   #string(): Stop | null {

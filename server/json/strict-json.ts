@@ -185,7 +185,9 @@ function inspect(value: unknown, pointer: string, walk: Walk): void {
 }
 
 function inspectObject(value: object, pointer: string, walk: Walk): void {
-  for (const [key, member] of Object.entries(value)) {
+  // Not its entries: a list for each of many members takes three times as long.
+  for (const key of Object.keys(value)) {
+    const member: unknown = Reflect.get(value, key);
     walk.members += 1;
     if (isForbiddenKey(key))
       refuse(walk, 'request.forbidden_key', pointerTo(pointer, key), 'this key is never accepted');

@@ -108,6 +108,8 @@ export const SHARE_LIMITS = Object.freeze({
   adminsUnreadBytes: 64 * 1024 * 1024,
   anonymousUnreadBytes: 64 * 1024 * 1024,
   strangersUnreadBytes: 32 * 1024 * 1024,
+  /** Bytes of bodies that those who read without a credential have sent, until they are answered. */
+  anonymousBodyBytes: 64 * 1024 * 1024,
   /** Seconds that a refused client is told to wait. */
   retryAfter: 1,
 });

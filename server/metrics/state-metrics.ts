@@ -318,7 +318,7 @@ export function publishConnections(
   total(
     {
       name: 'bailiwick_http_connections_cut_total',
-      help: 'Connections that were refused or closed: the table was full, their address was at its limit, their client read too slowly or sent too many requests at once.',
+      help: 'Connections that were refused or closed: the table was full, their address was at its limit, their client read too slowly, or it or all of them sent too much at once.',
       labels: ['reason'],
     },
     () =>

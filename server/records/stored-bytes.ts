@@ -25,19 +25,26 @@ export function isTooLarge(bytes: number, value: unknown): boolean {
 export function storedBytes(value: unknown): number {
   if (typeof value === 'number') return numberLength(value);
   if (typeof value !== 'object' || value === null) return Buffer.byteLength(JSON.stringify(value ?? null));
-  const members = Array.isArray(value)
-    ? value.map(storedBytes)
-    : Object.entries(value).flatMap(([key, member]) =>
-        member === undefined ? [] : [storedBytes(key) + 2 + storedBytes(member)],
-      );
-  return members.reduce((sum, bytes) => sum + bytes, 2 + 2 * Math.max(members.length - 1, 0));
+  let [bytes, members] = [2, 0];
+  const add = (more: number): void => {
+    bytes += (members > 0 ? 2 : 0) + more;
+    members += 1;
+  };
+  if (Array.isArray(value)) for (const item of value) add(storedBytes(item));
+  else {
+    for (const key of Object.keys(value)) {
+      const member: unknown = Reflect.get(value, key);
+      if (member !== undefined) add(storedBytes(key) + 2 + storedBytes(member));
+    }
+  }
+  return bytes;
 }
 
 /** The length of the number written out without an exponent. */
 function numberLength(value: number): number {
   const text = JSON.stringify(value);
+  if (!text.includes('e')) return text.length;
   const [mantissa = '', exponent] = text.split('e');
-  if (exponent === undefined) return text.length;
   const power = Number(exponent);
   const digits = mantissa.replace(/[-.]/g, '').length;
   const sign = value < 0 ? 1 : 0;

@@ -72,6 +72,17 @@ describeOnStores('an answer that is kept', (store) => {
     expect(errors).toEqual([true, false]);
   });
 
+  it('is not read for another request, however large it is', async () => {
+    const create = (name: string): ReturnType<CommandDoors['send']> =>
+      doors.send('ada', 'POST /api/v1/resources', { body: { namespace: '/a', name }, key: 'unread' });
+    const { status, text } = await create('first');
+    await store.db.knex.raw(`UPDATE kept_answers SET answers = '{' || answers WHERE answers LIKE '%first%'`);
+    const refused = await create('second');
+    expect([status, refused.status, refused.json['code']]).toEqual([201, 422, 'idempotency.key_reused']);
+    await store.db.knex.raw(`UPDATE kept_answers SET answers = substr(answers, 2) WHERE answers LIKE '%first%'`);
+    expect((await create('first')).text).toBe(text);
+  });
+
   // The embedded store has one transaction at a time.
   if (store.name === 'postgres') {
     it('is told after the request that makes it, which nobody waits for', async () => {

@@ -399,10 +399,10 @@ describe('the steps before a route answers', () => {
       public: `${request} addressRate query noBody`,
       status: `${request} watcher query noBody`,
       admin: `${request} admin turn ${inputs}`,
-      self: `${request} actor turn ${inputs} auditable`,
-      visibility: `${request} actor turn ${inputs} auditable`,
-      record: `${request} actor turn ${inputs} auditable`,
-      command: `${request} actor turn ${inputs} auditable`,
+      self: `${request} actor turn ${inputs} crowd auditable`,
+      visibility: `${request} actor turn ${inputs} crowd auditable`,
+      record: `${request} actor turn ${inputs} crowd auditable`,
+      command: `${request} actor turn ${inputs} crowd auditable`,
       ask: `${request} actor asker turn ${inputs} auditable`,
     });
   });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeShares, makeReaders, type Shares } from '../../../server/http/shares.js';
+import { makeBodies, makeShares, makeReaders, type Shares } from '../../../server/http/shares.js';
+import { makeStreamPlaces } from '../../../server/http/stream-places.js';
+import { STREAM_LIMITS } from '../../../server/limits/changes.js';
 import { SHARE_LIMITS } from '../../../server/limits/http.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -124,4 +126,51 @@ describe('answers to strangers', () => {
     strangers.hold(reader('large', 0), 20);
     expect(cut).toEqual(['slow', 'new', 'middling', 'next', 'fast']);
   });
+});
+
+it('bodies have a total; in a full one the largest gives way, and small ones pass', () => {
+  const bodies = makeBodies(10);
+  const cut: string[] = [];
+  const open = (name: string): ReturnType<typeof bodies.open> => bodies.open({ cut: () => cut.push(name) });
+  const [large, small, other] = [open('large'), open('small'), open('other')];
+  large.add(5);
+  small.add(1);
+  other.add(4);
+  expect(cut).toEqual([]);
+  small.add(1);
+  expect(cut).toEqual(['large']);
+  // It is counted no more, and what has ended gives its room back.
+  large.add(20);
+  large.end();
+  other.end();
+  small.add(8);
+  expect(cut).toEqual(['large']);
+  small.add(1);
+  expect(cut).toEqual(['large', 'small']);
+});
+
+it('places of streams go to who has fewer than others, and to nobody once all have as many', async () => {
+  let open = 0;
+  const { anonymous } = makeStreamPlaces((by) => {
+    open += by;
+  });
+  const cut: string[] = [];
+  const enter = (name: string): Promise<() => void> =>
+    anonymous.enter(name, { ...staying, peer: { cut: () => cut.push(name) } });
+  const most = STREAM_LIMITS.anonymous;
+  const leaves = [await enter('a'), await enter('a')];
+  for (let n = 2; n < most; n += 1) leaves.push(await enter(`b${String(n)}`));
+  expect(await codeOf(enter('a'))).toBe('limit.rate');
+  expect(await codeOf(enter('b2'))).toBe('limit.rate');
+  expect(cut).toEqual([]);
+  leaves.push(await enter('c'));
+  expect(cut).toEqual(['a']);
+  expect(await codeOf(enter('d'))).toBe('limit.rate');
+  // The one that gave way takes nobody's place along when it ends.
+  leaves[0]?.();
+  expect([open, await codeOf(enter('d'))]).toEqual([most, 'limit.rate']);
+  leaves[1]?.();
+  expect(await codeOf(enter('d'))).toBe('in');
+  for (const leave of leaves.slice(2)) leave();
+  expect(open).toBe(1);
 });

@@ -100,6 +100,31 @@ describe('input that is not JSON is reported with its place', () => {
     parseStrictJson(`[${'1,'.repeat(400_000)}]`, LIMITS);
     expect(cpu()).toBeLessThan(2_000);
   });
+
+  it('says where a line ends as it counts them', () => {
+    for (const [text, place] of [
+      ['\n\n x', 'line 3, column 2'],
+      ['[\n', 'line 2, column 1'],
+      ['[1\n2]', 'line 2, column 1'],
+      ['[\r\n1,\n]\n', 'line 3, column 1'],
+    ] as const) {
+      expect(parseStrictJson(text, LIMITS)).toMatchObject({
+        fault: { message: expect.stringContaining(`at ${place}`) },
+      });
+    }
+  });
+
+  it('finds it in blanks about as fast as it reads them', () => {
+    const blanks = '\n'.repeat(1_000_000);
+    const costOf = (text: string): number => {
+      const cpu = stopCpu();
+      for (let times = 0; times < 5; times += 1) parseStrictJson(text, LIMITS);
+      return cpu();
+    };
+    const costs = Array.from({ length: 3 }, () => [costOf(`[${blanks}]`), costOf(`[${blanks}x`)] as const);
+    const [reading, refusing] = [0, 1].map((which) => Math.min(...costs.map((cost) => cost[which] ?? 0)));
+    expect(refusing).toBeLessThan(6 * (reading ?? 0));
+  });
 });
 
 describe('parseStrictJson refuses', () => {

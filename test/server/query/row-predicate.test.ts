@@ -56,6 +56,15 @@ describe('a row predicate', () => {
     expect(visibleRoots(EVERYTHING)).toEqual({ exact: [], subtrees: new Map([[0, ['/']]]) });
   });
 
+  it('has roots for however many deep subtrees there are', () => {
+    const deep = Array.from({ length: 200_000 }, (_, n) => `/a/b/c/d/e/f/n${String(n)}`);
+    const predicate = rowPredicate(some([], deep));
+    const arms = visibleArms({ predicate, family: 'resource', includeArchived: false });
+    expect(arms.map(({ counted, roots }) => [counted, roots.bindings[0]])).toEqual([
+      [true, deep.map((root) => `${root}/`).sort()],
+    ]);
+  });
+
   it('cannot be made by hand, and not of an empty set', () => {
     const forged = {} as RowPredicate;
     const empty = rowPredicate({ kind: 'some', exact: [], subtrees: [] });
