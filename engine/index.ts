@@ -25,6 +25,7 @@ export { openTableFile, TABLE_LAYOUT, tableParts } from './evaluate/table-file.j
 export { type Policy } from './evaluate/policy.js';
 export { type RawRequest, type Verdict } from './evaluate/judge-request.js';
 export { type RawActor, type ResolvedActor, resolveActor } from './evaluate/resolve-actor.js';
+export { steadyAs } from './evaluate/steady.js';
 export { unrestrictedLike, unrestrictedPolicy } from './evaluate/policy.js';
 export { visibility, visibilityAs, type VisibilityInput } from './evaluate/visibility.js';
 export { visibleDifference, type VisibleRegion } from './evaluate/visible-difference.js';

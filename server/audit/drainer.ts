@@ -51,6 +51,11 @@ export interface DrainerOptions {
   readonly lookInterval?: number;
 }
 
+interface Waiting {
+  readonly first: string;
+  readonly told: { readonly events: number; readonly at: number } | null;
+}
+
 interface Pending extends Claimed {
   /** Whether the writer has it. */
   isAdded: boolean;
@@ -70,8 +75,8 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   let noted: Head = writer.head();
   let notedAt = performance.now();
   let lookedAt = performance.now();
-  /** The first claimed event of each other log, at the last look. */
-  let waiting = new Map<string, string>();
+  /** Of each other log, at the last look: its first claimed event, and what the log of this gateway has said of it. */
+  let waiting = new Map<string, Waiting>();
   let removed = 0;
   let carriedAt = -Infinity;
 
@@ -158,14 +163,18 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
   const look = async (): Promise<void> => {
     lookedAt = performance.now();
     const others = await claimedByOthers(db, log);
-    for (const { log: other, events, first } of others) {
-      if (waiting.get(other) !== first) continue;
+    const looked = others.map(({ log: other, events, first }): readonly [string, Waiting] => {
+      const before = waiting.get(other);
+      if (before?.first !== first) return [other, { first, told: null }];
+      const { told } = before;
+      if (told?.events === events && lookedAt - told.at < AUDIT_LIMITS.repeatInterval) return [other, before];
       logger.warn(
         { log: other, events },
         'events wait for an audit log that does not take them: see `bailiwick audit release`',
       );
-    }
-    waiting = new Map(others.map((other) => [other.log, other.first]));
+      return [other, { first, told: { events, at: lookedAt } }];
+    });
+    waiting = new Map(looked);
   };
 
   const noteHandBack = (error: unknown): void => {

@@ -2,8 +2,10 @@
 // when there may be more. Every gateway does so, whoever has written.
 import type { Database } from '../db/database.js';
 import type { Subscription } from '../db/listen.js';
+import { toStoreError } from '../db/failures.js';
 import { sql } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
+import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import { type NotifiedPoller, makePoller } from '../lib/poller.js';
 import {
@@ -97,14 +99,21 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     },
     state: () => state,
     start: ({ log }) => {
-      let isFailing = false;
+      let failing: { readonly since: number; readonly isOurs: boolean } | null = null;
       const own = (watch = makePoller(CHANGES_LIMITS.look, async (why, signal) => {
         try {
           await look(why !== 'poll', signal);
-          isFailing = false;
+          if (failing !== null) log.info({ seconds: secondsSince(failing.since) }, 'the feed of changes goes on again');
+          failing = null;
         } catch (error) {
-          if (!isFailing && !signal.aborted) log.warn({ error }, 'the feed of changes has stopped');
-          isFailing = true;
+          if (signal.aborted) return;
+          const failure = toStoreError(error);
+          const isOurs = failure === null;
+          if (failing?.isOurs !== isOurs) {
+            if (failure === null) log.warn({ error }, 'the feed of changes has stopped');
+            else log.warn({ code: failure.code, reason: failure.message }, 'the feed of changes waits for the store');
+          }
+          failing = { since: failing?.since ?? performance.now(), isOurs };
         }
       }));
       return async () => {

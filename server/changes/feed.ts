@@ -11,6 +11,7 @@ import {
 } from '../../engine/index.js';
 import type { Database } from '../db/database.js';
 import type { ReadOptions } from '../db/prepared.js';
+import { type LruCache, makeLruCache } from '../lib/lru-cache.js';
 import type { Fragment } from '../db/sql.js';
 import { CHANGES_LIMITS } from '../limits/changes.js';
 import { ApiProblem } from '../problem.js';
@@ -73,7 +74,7 @@ export interface Feed extends Omit<FeedWatch, 'number'> {
 
 export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOptions): Feed {
   const cursors = makeCursors(cursorKey);
-  const views = makeKeptViews(db);
+  const known = { views: makeKeptViews(db), changes: makeLruCache<Changed>(CHANGES_LIMITS.rememberedRights) };
   const { number, ...watch } = watchFeed(db, retention);
   return {
     ...watch,
@@ -82,8 +83,8 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
       const asker = owner.actorId;
       const place = after === null ? null : cursors.open(after, owner);
       const part = partOf(view, owner);
-      const rights = place === null || place.view === view.digest ? null : await changedRights(views, place, asked);
-      await views.keep(view);
+      const rights = place === null || place.view === view.digest ? null : await changedRights(known, place, asked);
+      await known.views.keep(view);
       const seal = ({ position, mark, since }: Where): string =>
         cursors.seal({ position, mark, since, view: view.digest }, owner);
       // Whoever begins here, or has just gained something, queries what there is now. A replica may answer that, so what it may not have
@@ -111,16 +112,29 @@ export function makeFeed({ db, cursorKey, retention = CHANGES_LIMITS }: FeedOpti
   };
 }
 
+type Changed = ReturnType<typeof rightsChange>;
+
+interface KnownChanges {
+  readonly views: KeptViews;
+  /** Found before: comparing two large views takes long, and a reader may ask again, or have several streams. */
+  readonly changes: LruCache<Changed>;
+}
+
 /** What has changed in what the reader may see since the cursor; null if nothing has. */
 async function changedRights(
-  views: KeptViews,
+  { views, changes }: KnownChanges,
   { view: digest }: FeedPlace,
   { view, owner }: ReadChanges,
 ): Promise<RightsChange | null> {
-  const before = await views.find(digest);
-  if (before === null) throw expired(VIEW_GONE);
-  const change = rightsChange(partOf({ sets: before }, owner), partOf(view, owner));
-  if (change !== null && change.gained.length + change.lost.length > CHANGES_LIMITS.regions) throw expired(TOO_MUCH);
+  const name = [digest, view.digest, owner.families.join(), owner.namespace].join(' ');
+  let change = changes.get(name);
+  if (change === undefined) {
+    const before = await views.find(digest);
+    if (before === null) throw expired(VIEW_GONE);
+    change = rightsChange(partOf({ sets: before }, owner), partOf(view, owner), CHANGES_LIMITS.regions);
+    changes.put(name, change, name.length + JSON.stringify(change).length);
+  }
+  if (change === 'too many') throw expired(TOO_MUCH);
   return change;
 }
 

@@ -62,19 +62,23 @@ async function follow<Moment>(feed: Feed, following: Following<Moment>): Promise
   try {
     shown({ view: first.view }, first.changes);
     await sink.send(eventsOf(first.changes));
-    let { view } = first;
+    let { digest } = first.view;
     let after = first.changes.next;
     let sentAt = performance.now();
     let isMore = true;
     for (;;) {
       if (!isMore) await bell.wait(STREAM_LIMITS.check);
       signal.throwIfAborted();
-      const now = await look();
+      const { view } = await look();
       const isDue = performance.now() - sentAt >= STREAM_LIMITS.heartbeat;
-      if (!bell.take() && !isMore && !isDue && now.view.digest === view.digest) continue;
-      const { at } = now;
-      const changes = await inTurn(() => feed.read({ view: now.view, at, owner, after, limit, signal }));
-      ({ view } = now);
+      if (!bell.take() && !isMore && !isDue && view.digest === digest) continue;
+      const { now, changes } = await inTurn(async () => {
+        // It may have waited long for this.
+        const current = await look();
+        const { at } = current;
+        return { now: current, changes: await feed.read({ view: current.view, at, owner, after, limit, signal }) };
+      });
+      ({ digest } = now.view);
       after = changes.next;
       isMore = changes.isFull;
       shown(now, changes);
@@ -83,7 +87,7 @@ async function follow<Moment>(feed: Feed, following: Following<Moment>): Promise
         sentAt = performance.now();
       }
       // The reader has just got the item that it lost everything.
-      if (partOf(view, owner).size === 0) return;
+      if (partOf(now.view, owner).size === 0) return;
     }
   } finally {
     unfollow();

@@ -21,10 +21,12 @@ export function makeKeptViews(db: Pick<Database, 'read' | 'rows'>): KeptViews {
       if (noted !== undefined && performance.now() - noted < CHANGES_LIMITS.viewInterval) return;
       const began = performance.now();
       const text = viewText(view);
-      if (text.length > CHANGES_LIMITS.viewCharacters) return;
-      await db.rows(sql`INSERT INTO change_views AS v (digest, view, used_at)
+      // One that is too large is not written again either.
+      if (text.length <= CHANGES_LIMITS.viewCharacters) {
+        await db.rows(sql`INSERT INTO change_views AS v (digest, view, used_at)
           VALUES (${view.digest}::text, ${text}::text, statement_timestamp())
           ON CONFLICT (digest) DO UPDATE SET used_at = GREATEST(v.used_at, EXCLUDED.used_at)`);
+      }
       known.put(view.digest, began, 0);
     },
     find: async (digest) => {

@@ -35,7 +35,6 @@ export interface ViewPart {
   readonly namespace: NamespacePath;
 }
 
-/** Made again for each read: policy, credential and hour may have changed. */
 export function viewOf(resolved: ResolvedActor, at: Instant): FeedView {
   const sets = new Map<Family, Visible>();
   const refused = new Map<Family, Extract<Visibility, { readonly kind: 'none' }>>();
@@ -86,21 +85,32 @@ export interface RightsChange {
   readonly lost: readonly ReadRegion[];
 }
 
-/** What is in one part of a view and not in the other, both ways; null if the two parts are equal. */
+/**
+ * What is in one part of a view and not in the other, both ways; null if the two parts are equal. `too many` if that has
+ * more regions than `most`, which ends the work early.
+ */
 export function rightsChange(
   before: ReadonlyMap<Family, Visible>,
   after: ReadonlyMap<Family, Visible>,
-): RightsChange | null {
-  const change = { gained: regionsOf(after, before), lost: regionsOf(before, after) };
-  return change.gained.length + change.lost.length === 0 ? null : change;
+  most: number,
+): RightsChange | 'too many' | null {
+  const gained = regionsOf(after, before, most);
+  const lost = regionsOf(before, after, most - gained.length);
+  const count = gained.length + lost.length;
+  return count === 0 ? null : count > most ? 'too many' : { gained, lost };
 }
 
 const NOTHING: Visibility = Object.freeze({ kind: 'none', step: 'no_matching_grant' });
 
-/** Equal regions of several families are one region. */
-function regionsOf(a: ReadonlyMap<Family, Visible>, b: ReadonlyMap<Family, Visible>): readonly ReadRegion[] {
+/** Equal regions of several families are one region. Once there are more than `most`, the rest is left out. */
+function regionsOf(
+  a: ReadonlyMap<Family, Visible>,
+  b: ReadonlyMap<Family, Visible>,
+  most: number,
+): readonly ReadRegion[] {
   const merged = new Map<string, { readonly region: VisibleRegion; readonly scopes: ScopeName[] }>();
   for (const family of FAMILIES) {
+    if (merged.size > most) break;
     for (const region of visibleDifference(a.get(family) ?? NOTHING, b.get(family) ?? NOTHING)) {
       const name = JSON.stringify([region.namespace, region.extent, region.except]);
       const known = merged.get(name) ?? { region, scopes: [] };

@@ -2,24 +2,28 @@
 import { makeLruCache } from './lru-cache.js';
 
 export interface Turns {
-  /** Waits until the name has less than its share, and takes a place. Returns what gives the place back. */
-  readonly enter: (name: string) => Promise<() => void>;
+  /**
+   * Waits until the name has less than its share, and takes a place. Returns what gives the place back. Rejects with the
+   * reason of `gone` once that is aborted.
+   */
+  readonly enter: (name: string, gone?: AbortSignal) => Promise<() => void>;
 }
 
 /** `most` places for each name. They are given in the order in which they were asked for. */
 export function makeTurns(most: number): Turns {
-  const lines = new Map<string, { taken: number; readonly waiting: (() => void)[] }>();
+  const lines = new Map<string, { taken: number; readonly waiting: Set<() => void> }>();
   return {
-    enter: async (name) => {
-      const line = lines.get(name) ?? { taken: 0, waiting: [] };
+    enter: async (name, gone) => {
+      gone?.throwIfAborted();
+      const line = lines.get(name) ?? { taken: 0, waiting: new Set() };
       lines.set(name, line);
       if (line.taken < most) line.taken += 1;
-      else await new Promise<void>((resolve) => line.waiting.push(resolve));
+      else await placeIn(line.waiting, gone);
       let isLeft = false;
       return () => {
         if (isLeft) return;
         isLeft = true;
-        const next = line.waiting.shift();
+        const [next] = line.waiting;
         if (next !== undefined) {
           next();
           return;
@@ -27,6 +31,43 @@ export function makeTurns(most: number): Turns {
         line.taken -= 1;
         if (line.taken === 0) lines.delete(name);
       };
+    },
+  };
+}
+
+/** Resolves when the place is given, which is then no longer in the line. */
+function placeIn(waiting: Set<() => void>, gone: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const admit = (): void => {
+      waiting.delete(admit);
+      gone?.removeEventListener('abort', leave);
+      resolve();
+    };
+    const leave = (): void => {
+      waiting.delete(admit);
+      reject(gone?.reason instanceof Error ? gone.reason : new Error('aborted', { cause: gone?.reason }));
+    };
+    waiting.add(admit);
+    gone?.addEventListener('abort', leave, { once: true });
+  });
+}
+
+/** `most` places for all names together, of which each has one at most. */
+export function makeEachItsTurn(most: number): Turns {
+  const [own, all] = [makeTurns(1), makeTurns(most)];
+  return {
+    enter: async (name, gone) => {
+      const leaveOwn = await own.enter(name, gone);
+      try {
+        const leave = await all.enter('', gone);
+        return () => {
+          leave();
+          leaveOwn();
+        };
+      } catch (error) {
+        leaveOwn();
+        throw error;
+      }
     },
   };
 }

@@ -10,7 +10,13 @@ export const CHANGES_LIMITS = Object.freeze({
   regions: 10_000,
   /** Characters of a visible set that is kept so that its reader learns how its rights have changed. */
   viewCharacters: 4 * 1024 * 1024,
-  /** Visible sets that a process remembers as kept, and how often it says that one is in use, in milliseconds. */
+  /**
+   * What is remembered for readers who come back, in characters of namespaces, each with an overhead (340,000 of 30
+   * characters), and of changes of rights.
+   */
+  rememberedViews: 32_000_000,
+  rememberedRights: 8_000_000,
+  /** Visible sets that a process remembers as kept, or as too large for that, and how often it says that one is in use, in milliseconds. */
   knownViews: 10_000,
   viewInterval: 3_600_000,
   /** How long cursors are good, and how many changes are kept at most, unless the settings say otherwise. */
@@ -45,7 +51,7 @@ export const STREAM_LIMITS = Object.freeze({
   check: 1_000,
   /** The least time between two reads of one stream. */
   distance: 50,
-  /** Streams that read at once. */
+  /** Streams that read at once, each of another actor. */
   readers: 4,
   /** How soon a client should come back, unless the problem that ends its stream says so. */
   retry: 3_000,

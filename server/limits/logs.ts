@@ -48,6 +48,8 @@ export const AUDIT_LIMITS = Object.freeze({
   headInterval: 1_000,
   /** Milliseconds between two looks at what other logs have claimed. */
   lookInterval: 10_000,
+  /** Milliseconds after which the log says again what it has said of them, if nothing has changed. */
+  repeatInterval: 3_600_000,
   removedBeforeTidying: 5_000,
   /** Logs of one store that a start or a verification compares with what is there. */
   knownLogs: 10_000,

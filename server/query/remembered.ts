@@ -36,12 +36,13 @@ export function makeVisibleMemory(characters: number = MEMORY_LIMITS.visibleSets
     const known = byName.get(name);
     if (known !== undefined && isSame(known.visible, visible)) return known;
     const made: Remembered = { visible, digest: visibilityDigest(visible), predicate: rowPredicate(visible) };
-    byName.put(name, made, name.length + sizeOf(visible));
+    byName.put(name, made, name.length + visibleCharacters(visible));
     return made;
   };
 }
 
-function sizeOf(visible: Visible): number {
+/** What a visible set takes, in characters. */
+export function visibleCharacters(visible: Visible): number {
   if (visible.kind === 'all') return NAMESPACE;
   return [...visible.exact, ...visible.subtrees].reduce((sum, path) => sum + path.length + NAMESPACE, 0);
 }

@@ -10,6 +10,7 @@ import { compilePolicy } from '../../engine/compiler.js';
 import {
   canonicalize,
   type Identity,
+  type Instant,
   instantOf,
   isScopeName,
   loadSnapshot,
@@ -34,8 +35,14 @@ import { declaredAdminRoutes, declaredRoutes, descriptionOf } from './api-descri
 import { checkBy, type CheckExchange } from './described-answers.js';
 import { newDataDir, PATIENT } from './stores.js';
 
-/** `[identity, namespace, scopes, reason]`; each becomes a grant `g1`, `g2` and so on. */
-export type TestGrant = readonly [identity: Identity, namespace: string, scopes: readonly string[], reason?: string];
+/** `[identity, namespace, scopes, reason, window]`; each becomes a grant `g1`, `g2` and so on. */
+export type TestGrant = readonly [
+  identity: Identity,
+  namespace: string,
+  scopes: readonly string[],
+  reason?: string | null,
+  window?: { readonly notBefore?: Instant; readonly expires?: Instant },
+];
 
 export function policyOf(grants: readonly TestGrant[]): Policy {
   return snapshotOf(grants).policy;
@@ -54,14 +61,14 @@ export function snapshotOf(
       .sort()
       .map((name) => ({ name, description: null })),
     roles: [],
-    grants: grants.map(([identity, namespace, scopes, reason = null], index) => ({
+    grants: grants.map(([identity, namespace, scopes, reason = null, window = {}], index) => ({
       id: `g${String(index + 1)}`,
       principal: { kind: 'identity', identity },
       namespace: pathOf(namespace),
       scopes: scopeSetOf(scopes.filter(isScopeName)),
       inherit: true,
-      notBefore: null,
-      expires: null,
+      notBefore: window.notBefore ?? null,
+      expires: window.expires ?? null,
       reason,
       place: null,
     })),

@@ -5,10 +5,11 @@ import { cite, type ReportedAnswer } from '../../audit/cite.js';
 import { queryAsked } from '../../audit/event.js';
 import { followFeed } from '../../changes/follow-feed.js';
 import type { Feed, FeedPage } from '../../changes/feed.js';
-import { type FeedView, partOf, viewOf, type ViewPart } from '../../changes/view.js';
+import { rememberViews } from '../../changes/remembered-views.js';
+import { type FeedView, partOf, type ViewPart } from '../../changes/view.js';
 import { CHANGES_LIMITS, STREAM_LIMITS } from '../../limits/changes.js';
 import { ApiProblem } from '../../problem.js';
-import { makeTurns } from '../../lib/turns.js';
+import { makeEachItsTurn } from '../../lib/turns.js';
 import { RequestAborted } from '../message.js';
 import { namespaceOfQuery } from '../namespace-in.js';
 import { type ActorCall, type ActorRoute, type Live, type Moment, optional } from '../route.js';
@@ -19,11 +20,14 @@ const ONE_FAMILY = FAMILIES.join('|');
 const LIMIT = /^(?:[1-9]\d?|[1-4]\d\d|500)$/;
 
 export function changesRoute(feed: Feed): ActorRoute {
-  const readers = makeTurns(STREAM_LIMITS.readers);
+  const readers = makeEachItsTurn(STREAM_LIMITS.readers);
+  const viewOf = rememberViews();
   const begin = async (call: ActorCall, live?: Pick<Live, 'lastEventId'>): Promise<Begun> => {
     const { part, after, limit } = read(call, live);
     const moment: Moment = { at: call.at, active: call.pin(), resolved: call.resolve() };
-    const view = lookAt(call, part, moment);
+    const began = performance.now();
+    const view = viewOf(moment.resolved, call.at);
+    noteLook(call, part, { moment, view, began });
     const owner = { actorId: call.actor.id, ...part };
     const changes = await feed.read({ view, at: call.at, owner, after, limit, signal: call.gone });
     refuseNothing(view, part, changes);
@@ -82,7 +86,7 @@ export function changesRoute(feed: Feed): ActorRoute {
             signal: call.gone,
             sink,
             inTurn: async (work) => {
-              const leave = await readers.enter('');
+              const leave = await readers.enter(owner.actorId, call.gone);
               try {
                 return await work();
               } finally {
@@ -95,8 +99,7 @@ export function changesRoute(feed: Feed): ActorRoute {
             },
             shown: (now, changes) => {
               const { view: then, moment: when = moment } = now;
-              const told = toldOf(when, { ...showing, view: then, changes });
-              if (changes.items.length > 0) live.shown(when, told);
+              if (changes.items.length > 0) live.shown(when, toldOf(when, { ...showing, view: then, changes }));
             },
             problemOf: (error) => (error instanceof RequestAborted ? null : live.problemOf(error)),
           }),
@@ -132,17 +135,20 @@ function read({ query }: ActorCall, live?: Pick<Live, 'lastEventId'>): FeedReque
   };
 }
 
-/** What the actor may see. The log names the first family that it sees something of. */
-function lookAt({ judged }: ActorCall, part: ViewPart, { at, resolved }: Moment): FeedView {
-  const began = performance.now();
-  const view = viewOf(resolved, at);
+interface Looked {
+  readonly moment: Moment;
+  readonly view: FeedView;
+  readonly began: number;
+}
+
+/** The log names the first family that the actor sees something of. */
+function noteLook({ judged }: ActorCall, part: ViewPart, { moment: { resolved }, view, began }: Looked): void {
   const ended = performance.now();
   const family = mainFamily(view, part);
   const access = queryAsked({ family, context: part.namespace, reach: 'subtree' });
   const visibility = partOf(view, part).get(family) ?? view.refused.get(family);
   const asked = { access, resolved, ...(visibility === undefined ? {} : { visibility }) };
   judged({ operation: `${family}.changes`, asked }, { began, ended });
-  return view;
 }
 
 function mainFamily(view: FeedView, part: ViewPart): Family {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { sql } from '../../../server/db/sql.js';
-import { claimEvents, knownLogs, recordInTransaction } from '../../../server/audit/outbox.js';
+import { claimEvents, knownLogs, recordInTransaction, removeEvents } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
@@ -98,24 +98,31 @@ describeOnStores('the trail', (store) => {
     expect([ids(one), ids(other)]).toEqual([['event1'], ['event2']]);
   });
 
-  it('leaves to another log what that one has claimed, and says so for as long as it is not taken', async () => {
+  it('leaves to another log what that one has claimed, and says so once, and again when that has changed', async () => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const owned = await ownLog(one);
-    await put(1);
-    await claimEvents(store.db, { log: owned.log, after: 0, most: 10 });
+    await put(1, 3);
+    const [first] = await claimEvents(store.db, { log: owned.log, after: 0, most: 10 });
     await put(2);
     const lines: object[] = [];
     const log = { ...SILENT, warn: (fields: object) => void lines.push(fields) };
     const trail = await openIn(other, { lookInterval: 20, log });
-    for (let n = 0; n < 4; n += 1) {
-      await sleep(60);
-      trail.wake();
-    }
-    await sleep(60);
+    const lookOften = async (): Promise<void> => {
+      for (let n = 0; n < 8; n += 1) {
+        await sleep(60);
+        trail.wake();
+      }
+    };
+    await lookOften();
+    await until(() => lines.length > 0);
+    await lookOften();
     expect(await isEmpty()).toBe(false);
+    await removeEvents(store.db, [first?.position ?? '']);
+    await until(() => lines.length > 1);
+    await lookOften();
     await closeAll();
     expect(ids(other)).toEqual(['event2']);
-    expect(lines[0]).toMatchObject({ log: owned.log, events: 1 });
+    expect(lines).toEqual([2, 1].map((events) => ({ log: owned.log, events })));
     await owned.release();
   });
 

@@ -1,8 +1,9 @@
 // The feed as a stream of events, over real connections: what comes, how it goes on, and everything that ends it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { instantOf } from '../../../engine/index.js';
+import { ALL_SCOPES, FAMILIES, instantOf, resolveActor } from '../../../engine/index.js';
 import { revokeKey } from '../../../server/auth/api-keys.js';
+import { viewOf } from '../../../server/changes/view.js';
 import { STREAM_LIMITS } from '../../../server/limits/changes.js';
 import { HTTP_LIMITS } from '../../../server/limits/http.js';
 import {
@@ -14,7 +15,9 @@ import {
   readToEnd,
   type TestGateway,
 } from '../../support/gateway.js';
+import { stopCpu } from '../../support/cpu-time.js';
 import { type OpenedStore, testStores } from '../../support/stores.js';
+import { until } from '../../support/until.js';
 import { type EventStreamClient, openStream, type StreamEvent } from '../../support/event-stream.js';
 
 const ADA = { provider: 'orcid', subject: 'ada' };
@@ -161,6 +164,48 @@ describe('a stream of changes', () => {
     } finally {
       serve(SEES_A);
       stream.close();
+    }
+  });
+
+  it('says so when a grant ends and another begins, though what it may see is remembered', async () => {
+    const turn = instantOf(Date.now() + 4_000);
+    const read = ['resource:read'];
+    serve(policyOf([[ADA, '/a', read, null, { expires: turn }], [ADA, '/b', read, null, { notBefore: turn }], WRITES]));
+    const stream = await openStream(open.port, { key: ada });
+    try {
+      await stream.until((events) => events.length === 1);
+      const [event] = stream.events();
+      expect(event?.data).toMatchObject({ gained: [{ namespace: '/b' }], lost: [{ namespace: '/a' }] });
+      expect(Date.parse(String(event?.data?.['time']))).toBeGreaterThanOrEqual(turn);
+    } finally {
+      serve(SEES_A);
+      stream.close();
+    }
+  });
+
+  it('costs next to nothing while nothing happens, however much its reader may see', async () => {
+    const scopes = FAMILIES.map((family) => `${family}:read`);
+    const many = Array.from({ length: 10_000 }, (_, index) => [ADA, `/a/n${String(index)}`, scopes] as const);
+    const policy = policyOf([...many, WRITES]);
+    serve(policy);
+    const streams = await Promise.all(
+      Array.from({ length: STREAM_LIMITS.perActor }, () => openStream(open.port, { key: ada })),
+    );
+    try {
+      const credential = { credentialScopes: ALL_SCOPES, namespaceRestrictions: null };
+      const actor = resolveActor(policy, { kind: 'key', identities: [ADA], ...credential });
+      const looking = stopCpu();
+      for (let time = 0; time < 4; time += 1) viewOf(actor, instantOf(Date.now()));
+      const four = looking();
+      // Each looks three times at least. At first they read, and some time each of them shows that it lives.
+      await until(async () => {
+        const idling = stopCpu();
+        await sleep(4_000);
+        return idling() < (3 * streams.length * four) / 4 / 2;
+      });
+    } finally {
+      serve(SEES_A);
+      for (const stream of streams) stream.close();
     }
   });
 
