@@ -40,7 +40,7 @@ export function visibleArms(request: ArmsRequest): readonly Arm[] {
   if (exact.length > 0) add(exact, inNamespace(request), null);
   const deep: string[] = [];
   for (const [level, roots] of subtrees) {
-    if (level > KEYED_LEVELS) deep.push(...roots);
+    if (level > KEYED_LEVELS) for (const root of roots) deep.push(root);
     else {
       const keys = rootKeys(roots, request);
       const where = request.isPartitioned === true && level > 0 ? IN_PARTITION : sql``;

@@ -56,6 +56,12 @@ describe('a row predicate', () => {
     expect(visibleRoots(EVERYTHING)).toEqual({ exact: [], subtrees: new Map([[0, ['/']]]) });
   });
 
+  it('may have more deep subtrees than one call can take as arguments', () => {
+    const roots = Array.from({ length: 150_000 }, (_, index) => `/a/b/c/d/e/f/n${String(index).padStart(6, '0')}`);
+    const arms = visibleArms({ predicate: rowPredicate(some([], roots)), family: 'resource', includeArchived: false });
+    expect(arms.map(({ size }) => size)).toEqual([roots.length * 8]);
+  });
+
   it('cannot be made by hand, and not of an empty set', () => {
     const forged = {} as RowPredicate;
     const empty = rowPredicate({ kind: 'some', exact: [], subtrees: [] });
