@@ -19,6 +19,7 @@ export {
   judgeRaw,
   type RawInput,
 } from './evaluate/decide.js';
+export { citeAs, type CiteInput } from './evaluate/cite-together.js';
 export { type HeldScope, heldScopes, heldScopesAs } from './evaluate/held-scopes.js';
 export { adopt, type LoadResult, packedOf, type PackedPolicy, type PackResult } from './evaluate/open-snapshot.js';
 export { openTableFile, TABLE_LAYOUT, tableParts } from './evaluate/table-file.js';

@@ -133,7 +133,7 @@ const KINDS = kindsOf({
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB if its numbers are written without exponents. The answer to a batch, and to one list of questions about others, may have 16 MiB.',
+    help: 'Send at most 1 MiB, not counting the cursor in `page.after`. Split long lists over several requests. A record may have 1 MiB of JSON, and 2 MiB if its numbers are written without exponents. The answer to a batch, to one list of questions about others, and to one about own rights, may have 16 MiB.',
   },
   'request.uri_too_long': {
     status: 414,

@@ -77,7 +77,8 @@ export function dropBlanks(tokens: CST.Token[]): void {
     return false;
   };
   const kept = tokens.filter((_, i) => isNear(i));
-  if (kept.length < tokens.length) tokens.splice(0, tokens.length, ...kept);
+  tokens.length = kept.length;
+  for (const [i, token] of kept.entries()) tokens[i] = token;
 }
 
 function isBlank(token: CST.Token | undefined): boolean {

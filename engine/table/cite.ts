@@ -1,8 +1,9 @@
 // The grants that an answer cites: their rows from the table, and one frozen reference for each.
 import type { GrantRef } from '../model/decision.js';
-import { type DecisionTable, GRANT } from './columns.js';
-import { grantOf, isHeldAt, lastGrant, mayBeHeld, nextGrant, type Wanted } from './judge.js';
+import { type DecisionTable, GRANT, INHERITED } from './columns.js';
+import { grantOf, isHeldAt, isInForce, lastGrant, mayBeHeld, nextGrant, type Wanted } from './judge.js';
 import { keep, keptOf } from './kept.js';
+import { bitsAt, SET_BITS } from './steps.js';
 
 /** Adds the rows of those grants of the principal that are wanted. */
 export function addGrants(table: DecisionTable, run: number, { wanted, rows }: Search): void {
@@ -18,6 +19,60 @@ export function addGrants(table: DecisionTable, run: number, { wanted, rows }: S
 interface Search {
   readonly wanted: Wanted;
   readonly rows: number[];
+}
+
+interface SearchBeyond extends Search {
+  /** Another place, whose grants `rows` has, or -1. */
+  readonly before: number;
+  /** Of all rows. */
+  readonly most: number;
+}
+
+/** Like `addGrants`, without what also counts at the place `before`. From a grant that reaches both places on outwards, all of them do. */
+export function addGrantsBeyond(table: DecisionTable, run: number, { wanted, rows, before, most }: SearchBeyond): void {
+  const { list, listNode, listSets, runSets } = table;
+  if (!isHeldAt(runSets, run + 1, wanted) && !mayBeHeld(runSets, run + 1, wanted)) return;
+  const { place, scopes, word, at } = wanted;
+  let entry = lastGrant(table, run, place);
+  for (; entry >= 0 && rows.length < most; entry = list[GRANT.words * entry + GRANT.outer] ?? -1) {
+    const node = (listNode[entry] ?? 0) >>> SET_BITS;
+    const end = list[GRANT.words * entry + GRANT.end] ?? 0;
+    // A grant that is not inherited counts at its own namespace alone.
+    const isHere = place === 2 * node;
+    if (!isHere && node <= before >> 1 && before >> 1 < end >> 2) return;
+    if (place >> 1 >= end >> 2 || (!isHere && (end & INHERITED) === 0)) continue;
+    if ((bitsAt(listSets, entry, word) & scopes) !== 0 && isInForce(table, entry, at)) rows.push(grantOf(table, entry));
+  }
+}
+
+/** The first grants of an answer, and how many more it has. */
+export interface FirstGrants {
+  readonly grants: readonly GrantRef[];
+  readonly omitted: number;
+}
+
+/** Like `grantRefs`, with references for the first `most` grants alone. */
+export function firstRefs(table: DecisionTable, rows: readonly number[], most: number): FirstGrants {
+  const grants: GrantRef[] = [];
+  let omitted = 0;
+  let last = -1;
+  for (const row of Int32Array.from(rows).sort()) {
+    if (last >= 0 && isOneGrant(table, last, row)) continue;
+    last = row;
+    if (grants.length < most) grants.push(refOf(table, row));
+    else omitted += 1;
+  }
+  return { grants, omitted };
+}
+
+/** Rows that were narrowed from one grant have one id. Ids mostly differ at their ends. */
+function isOneGrant({ idBytes, idStart }: DecisionTable, a: number, b: number): boolean {
+  if (a === b) return true;
+  const [start, other] = [idStart[a] ?? 0, idStart[b] ?? 0];
+  const length = (idStart[a + 1] ?? 0) - start;
+  if ((idStart[b + 1] ?? 0) - other !== length) return false;
+  for (let i = length - 1; i >= 0; i -= 1) if (idBytes[start + i] !== idBytes[other + i]) return false;
+  return true;
 }
 
 /**

@@ -1,12 +1,15 @@
 // What an event records about the outcome of a request: the digest of what was visible, and the grants that made it
 // visible. Recording and replay both use this file, so they agree to the byte.
 import {
-  type AccessStep,
+  type Access,
+  citeAs,
+  type CiteInput,
+  type CreateNamespace,
   decideAs,
   type Decision,
   type Family,
-  type GrantRef,
   type Instant,
+  judgeAs,
   type NamespacePath,
   type Policy,
   type RawActor,
@@ -44,8 +47,9 @@ export interface Judged {
 
 /** The rights in a namespace that the answer to an actor listed. */
 export interface ReportedHoldings {
+  readonly resolved: ResolvedActor;
   readonly namespace: NamespacePath;
-  readonly held: readonly { readonly scope: ScopeName; readonly grants: readonly GrantRef[] }[];
+  readonly scopes: readonly ScopeName[];
 }
 
 /** What an answer revealed about others, or the feed about records. */
@@ -97,14 +101,17 @@ export interface DecidedQuestion {
 }
 
 export interface Cited {
+  /** With the first `AUDIT_LIMITS.grants` grants. */
   readonly decision: Decision;
+  /** These as an event names them; absent for a denial. */
+  readonly cited?: CitedGrants;
   /** Digest of the visible set; none if nothing is visible. */
   readonly visibility?: string;
 }
 
 /** `digest` is the digest of the visible set, if it is already known. */
 export function cite({ access, resolved, visibility }: DecidedQuestion, at: Instant, digest?: string): Cited {
-  if ('source' in access) return { decision: decideCopy(resolved, access, at) };
+  if ('source' in access) return citeCopy(resolved, access, at);
   const { reach } = access;
   if (reach !== undefined) {
     const { family, context } = access;
@@ -112,10 +119,22 @@ export function cite({ access, resolved, visibility }: DecidedQuestion, at: Inst
     const visible = visibility ?? visibilityAs(resolved, { request: { family, action, context, reach }, at });
     return citeVisibility(resolved, { scope: access.scope, visible, at, digest });
   }
-  return { decision: decideAs(resolved, { request: requestOf(access), at }) };
+  const request = requestOf(access);
+  return denialOf(resolved, request, at) ?? allowed(resolved, [request], at);
+}
+
+/** All that the answer of an actor lists. */
+export function citeHeld({ resolved, namespace, scopes }: ReportedHoldings, at: Instant): Cited {
+  return allowed(
+    resolved,
+    scopes.map((scope) => accessTo(scope, namespace)),
+    at,
+  );
 }
 
 /** The question, unless it was about a visible set. */
+export function requestOf(access: AccessAsked): Access | CreateNamespace;
+export function requestOf(access: AccessAsked | CopyAsked): Request;
 export function requestOf(access: AccessAsked | CopyAsked): Request {
   if ('source' in access) return { kind: 'copy', source: access.source, destination: access.destination };
   const { creates, scope, context, target } = access;
@@ -138,40 +157,53 @@ interface Seen {
 function citeVisibility(actor: ResolvedActor, { scope, visible, at, digest }: Seen): Cited {
   if (visible.kind === 'none') return { decision: { decision: 'deny', step: visible.step } };
   const parts = visible.kind === 'all' ? [ROOT] : [...visible.exact, ...visible.subtrees];
-  const grants: GrantRef[] = [];
-  for (const target of parts.slice(0, AUDIT_LIMITS.citedParts)) {
-    const decision = decideAt(actor, { scope, target }, at);
-    if (decision.decision === 'allow') grants.push(...decision.grants);
-  }
-  return { decision: { decision: 'allow', grants }, visibility: digest ?? visibilityDigest(visible) };
+  const accesses = parts.slice(0, AUDIT_LIMITS.citedParts).map((target) => accessTo(scope, target));
+  return { ...allowed(actor, accesses, at), visibility: digest ?? visibilityDigest(visible) };
 }
 
 /** Read at the source first, for a move then write there, and at last write at the destination. */
-function decideCopy(actor: ResolvedActor, { source, destination, family, moves }: CopyAsked, at: Instant): Decision {
-  const read = decideAt(actor, { scope: `${family}:read`, target: source }, at);
-  // It speaks of the actor and not of a side.
-  if (read.decision === 'deny' && read.step === 'exclusive') return read;
-  if (read.decision === 'deny') return { decision: 'deny', step: 'source_read', cause: causeOf(read) };
-  const leave = moves === true ? decideAt(actor, { scope: `${family}:write`, target: source }, at) : NOTHING_MORE;
-  if (leave.decision === 'deny') return leave;
-  const write = decideAt(actor, { scope: `${family}:write`, target: destination }, at);
-  if (write.decision === 'deny') return { decision: 'deny', step: 'destination_write', cause: causeOf(write) };
-  return { decision: 'allow', grants: [...read.grants, ...leave.grants, ...write.grants] };
+function citeCopy(actor: ResolvedActor, { source, destination, family, moves }: CopyAsked, at: Instant): Cited {
+  const [read, write] = [accessTo(`${family}:read`, source), accessTo(`${family}:write`, destination)];
+  const leave = moves === true ? [accessTo(`${family}:write`, source)] : [];
+  const unread = denialOf(actor, read, at);
+  // `exclusive` speaks of the actor and not of a side.
+  if (unread !== null) return unread.decision.step === 'exclusive' ? unread : deniedBy('source_read', unread);
+  for (const one of leave) {
+    const unleft = denialOf(actor, one, at);
+    if (unleft !== null) return unleft;
+  }
+  const unwritten = denialOf(actor, write, at);
+  if (unwritten !== null) return deniedBy('destination_write', unwritten);
+  return allowed(actor, [read, ...leave, write], at);
 }
 
-const NOTHING_MORE: Decision = Object.freeze({ decision: 'allow', grants: [] });
-
-interface Side {
-  readonly scope: ScopeName;
-  readonly target: NamespacePath;
+interface Denied {
+  readonly decision: Extract<Decision, { readonly decision: 'deny' }>;
 }
 
-function decideAt(actor: ResolvedActor, { scope, target }: Side, at: Instant): Decision {
-  return decideAs(actor, { request: { kind: 'access', scope, context: target, target }, at });
+/** Null if it is allowed. */
+function denialOf(actor: ResolvedActor, request: Request, at: Instant): Denied | null {
+  // The verdict first, because a decision has a reference for each of its grants.
+  const decision = judgeAs(actor, { request, at }) === 'allow' ? null : decideAs(actor, { request, at });
+  return decision?.decision === 'deny' ? { decision } : null;
 }
 
-/** The step at which one access fails, which is never a step of a copy. */
-function causeOf({ step }: Extract<Decision, { readonly decision: 'deny' }>): AccessStep {
-  if (step === 'source_read' || step === 'destination_write') throw new TypeError('an access that failed as a copy');
-  return step;
+function allowed(actor: ResolvedActor, accesses: CiteInput['accesses'], at: Instant): Cited {
+  const { grants, omitted } = citeAs(actor, {
+    accesses,
+    at,
+    most: AUDIT_LIMITS.grants,
+    steps: AUDIT_LIMITS.citedSteps,
+  });
+  return { decision: { decision: 'allow', grants }, cited: citedGrants(grants, omitted) };
+}
+
+function accessTo(scope: ScopeName, target: NamespacePath): Access {
+  return { kind: 'access', scope, context: target, target };
+}
+
+/** A side of a copy fails at the step of an access, which is never one of a copy. */
+function deniedBy(step: 'source_read' | 'destination_write', { decision: { step: cause } }: Denied): Denied {
+  if (cause === 'source_read' || cause === 'destination_write') throw new TypeError('an access that failed as a copy');
+  return { decision: { decision: 'deny', step, cause } };
 }

@@ -297,10 +297,11 @@ function checked(text: string, form: RegExp): string {
 
 export type CitedGrants = Pick<AuditEvent, 'grants' | 'grantsOmitted'>;
 
-export function citedGrants(grants: readonly GrantRef[]): CitedGrants {
+/** `more` were left out before. */
+export function citedGrants(grants: readonly GrantRef[], more = 0): CitedGrants {
   const ids = [...new Set(grants.map(({ id }) => id))].sort(compareTexts);
-  const omitted = ids.length - AUDIT_LIMITS.grants;
-  if (omitted <= 0) return { grants: ids };
+  const omitted = more + Math.max(0, ids.length - AUDIT_LIMITS.grants);
+  if (omitted === 0) return { grants: ids };
   return { grants: ids.slice(0, AUDIT_LIMITS.grants), grantsOmitted: omitted };
 }
 

@@ -19,7 +19,7 @@ import {
 import { boundsOf, decideWithin, mayAskOf } from '../asking/about-others.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { makeLruCache, type LruCache } from '../lib/lru-cache.js';
-import { cite, requestOf } from './cite.js';
+import { cite, type Cited, requestOf } from './cite.js';
 import { type AccessAsked, citedGrants, type CopyAsked, type EventActor } from './event.js';
 import type { StoredEvent } from './event-schema.js';
 import { readSnapshot } from './snapshots.js';
@@ -139,15 +139,13 @@ function decideAgain(ground: Ground, { access, actor, subject, time }: StoredEve
     if (asker === null) return null;
     if ('reach' in access) {
       if (!mayAskOf(asker, access.scope)) return { decision: 'deny', step: 'credential_scope' };
-      const seen = cite({ access, resolved }, at);
-      return decidedOf(seen.decision, seen.visibility);
+      return decidedOf(cite({ access, resolved }, at));
     }
     const request = requestOf(access);
     const decide = (): Decision => decideAs(resolved, { request, at });
-    return decidedOf(decideWithin(boundsOf(asker, ground.policy), { request, at }, decide), undefined);
+    return decidedOf({ decision: decideWithin(boundsOf(asker, ground.policy), { request, at }, decide) });
   }
-  const { decision, visibility } = cite({ access, resolved }, at);
-  return decidedOf(decision, visibility);
+  return decidedOf(cite({ access, resolved }, at));
 }
 
 /** Of whom an event asks the policy: the actor, or whoever the actor asked about. Null for one that no gateway can have known. */
@@ -203,9 +201,10 @@ function isCanonical(text: string): boolean {
   return read.ok && read.path === text;
 }
 
-function decidedOf(decision: Decision, visibility: string | undefined): LoggedDecision {
+function decidedOf({ decision, cited, visibility }: Cited): LoggedDecision {
   const digest = visibility === undefined ? {} : { visibility };
-  if (decision.decision === 'allow') return { decision: 'allow', ...citedGrants(decision.grants), ...digest };
+  if (decision.decision === 'allow')
+    return { decision: 'allow', ...(cited ?? citedGrants(decision.grants)), ...digest };
   const { step, cause } = decision;
   return { decision: 'deny', step, ...(cause === undefined ? {} : { cause }), ...digest };
 }

@@ -17,7 +17,9 @@ interface Asked {
 export function heldUntil(policy: Policy, asked: Asked): readonly RegionUntil[] {
   const endOf = endsFor(policy, asked);
   return whatCan(policy, asked).flatMap((region) => {
-    const ends = grouped(region.scopes, (scope) => Math.max(...region.grants.map(({ id }) => endOf(id, scope))));
+    const ends = grouped(region.scopes, (scope) =>
+      region.grants.reduce((last, { id }) => Math.max(last, endOf(id, scope)), -Infinity),
+    );
     return [...ends]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([end, scopes]) => ({

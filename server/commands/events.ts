@@ -53,5 +53,5 @@ type Common = Omit<EventParts, 'kind' | 'operation' | 'status' | 'records'>;
 function partsOf({ actor, at, requestId, pinned }: Asking, nextId: () => string, asked: Deed['asked']): Common {
   const { snapshot, resolved } = pinned;
   const common = { id: nextId(), at, requestId, actor: eventActor(actor), outcome: 'allowed', snapshot } as const;
-  return { ...common, access: asked, decision: cite({ access: asked, resolved }, at).decision };
+  return { ...common, access: asked, ...cite({ access: asked, resolved }, at) };
 }

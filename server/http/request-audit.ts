@@ -1,7 +1,7 @@
 // The audit log of requests (docs/audit.md "What is recorded"): what decided each answer, who was authenticated, and
 // what was refused. The one place that turns an exchange into events.
-import { compareTexts } from '../../engine/index.js';
-import { cite, type Judged, type ReportedHoldings } from '../audit/cite.js';
+import type { Instant } from '../../engine/index.js';
+import { cite, citeHeld, type Judged, type ReportedHoldings } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
 import type { Recorder, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
@@ -89,7 +89,7 @@ function makeNotes(trail: Recorder): RequestAudit {
         trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' });
       }
       if (exchange.held !== null && queries === 'all') {
-        trail.record({ ...partsOf(exchange, answer.status), ...partsHeld(exchange.held), kind: 'query' });
+        trail.record({ ...partsOf(exchange, answer.status), ...partsHeld(exchange.held, exchange.at), kind: 'query' });
       }
       if (route?.access === 'admin' && route.operation !== undefined) {
         const { operation } = route;
@@ -153,13 +153,9 @@ function isRead(route: Route | null): boolean {
 }
 
 /** An actor that holds nothing there was not refused: that was its answer. */
-function partsHeld({
-  namespace,
-  held,
-}: ReportedHoldings): Pick<NewEvent, 'operation' | 'outcome' | 'held' | 'decision'> {
-  const decision = { decision: 'allow', grants: held.flatMap(({ grants }) => grants) } as const;
-  const scopes = held.map(({ scope }) => scope).sort(compareTexts);
-  return { operation: 'permissions', outcome: 'allowed', held: { namespace, scopes }, decision };
+function partsHeld(held: ReportedHoldings, at: Instant): Pick<NewEvent, 'operation' | 'outcome' | 'held' | 'decision'> {
+  const { namespace, scopes } = held;
+  return { operation: 'permissions', outcome: 'allowed', held: { namespace, scopes }, ...citeHeld(held, at) };
 }
 
 function isQuery(judged: Judged | null): boolean {

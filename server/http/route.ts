@@ -264,12 +264,12 @@ export type Route = PublicRoute | HealthRoute | ActorRoute | AdminRoute | Status
 
 interface SelfRoute extends RouteDescription {
   readonly query?: QueryInput;
-  readonly answer: (call: ActorCall) => JsonAnswer;
+  readonly answer: (call: ActorCall) => JsonAnswer | Promise<JsonAnswer>;
 }
 
 export function selfRoute({ query, answer, ...told }: SelfRoute): ActorRoute {
   const input = query === undefined ? {} : { query };
-  return { ...told, access: 'self', input, run: (call) => Promise.resolve(answer(call)) };
+  return { ...told, access: 'self', input, run: async (call) => await answer(call) };
 }
 
 /** A decided query: what the actor may see under the one policy that the answer names. */

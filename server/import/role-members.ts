@@ -88,7 +88,7 @@ function knotsOf(links: readonly MemberLink[]): (role: string) => number {
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       if (knots.has(at)) continue;
       knots.set(at, knot);
-      open.push(...(up.get(at) ?? []).filter((role) => !knots.has(role)));
+      for (const role of up.get(at) ?? []) if (!knots.has(role)) open.push(role);
     }
   }
   return (role) => knots.get(role) ?? -1;

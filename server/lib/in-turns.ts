@@ -15,6 +15,17 @@ export function makePauses(gone?: AbortSignal): () => Promise<void> {
   };
 }
 
+const PIECE = 1024 * 1024;
+
+/** The bytes, without copying them. */
+export async function* piecesInTurns(bytes: Uint8Array, gone?: AbortSignal): AsyncGenerator<Uint8Array> {
+  const pause = makePauses(gone);
+  for (let from = 0; from < bytes.length; from += PIECE) {
+    await pause();
+    yield bytes.subarray(from, from + PIECE);
+  }
+}
+
 /** Makes one of each item, in their order. */
 export async function mapInTurns<Item, Made>(
   items: readonly Item[],

@@ -18,6 +18,8 @@ export const AUDIT_LIMITS = Object.freeze({
   needs: 1_000_000,
   /** Parts of a visible set for which an event names grants. */
   citedParts: 100,
+  /** Steps in which these are looked for, some 100 ns each: each role of the actor at each part, and each grant. */
+  citedSteps: 250_000,
   /**
    * Credentials that are remembered because their first request has been recorded. The one longest unseen is forgotten
    * first.

@@ -195,7 +195,7 @@ export function readSheets(sheets: readonly NamedText[], population: Population)
   const faults: SheetFault[] = [];
   for (const { shown, text } of sheets) {
     const sheet = readSheet(text, shown, population);
-    faults.push(...sheet.faults);
+    for (const fault of sheet.faults) faults.push(fault);
     for (const id of sheet.rows) seen.add(id);
     for (const { row, line, decision } of sheet.decisions) {
       const { decision: word, ...by } = decision;

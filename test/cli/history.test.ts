@@ -260,6 +260,13 @@ describe('a folder that was moved', () => {
     expect(all.filter((one) => 'row' in one).map((one) => one['commit'])).toEqual([made.names[0]]);
   });
 
+  it('is followed where another folder has more files than any policy', async () => {
+    const many = Object.fromEntries(Array.from({ length: 40_001 }, (_, i) => [`data/f${String(i)}`, '']));
+    const commits = [commit({ ...before, ...many }, []), commit({ ...policy({ crew: ['ann'] }), ...many }, [0])];
+    const all = await lines(await makeHistory(commits, 'sha256'), 'history', 'main:policies');
+    expect(all.flatMap(({ moved }) => moved ?? [])).toEqual([{ from: 'old/place', to: 'policies' }]);
+  });
+
   it('is no folder that is still there, and none that has little of it', async () => {
     const copy = { ...before, ...policy({ crew: ['ann'] }) };
     const other = policy({

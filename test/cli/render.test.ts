@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Diagnostic, GuardrailViolation, PolicyTestFailure, Witness } from '../../engine/compiler.js';
 import { canonicalize, groupDigits } from '../../engine/index.js';
-import { count, displayWidth, percentText } from '../../server/cli/render/text.js';
+import { count, displayWidth, percentText, renderTable } from '../../server/cli/render/text.js';
 import { renderDiagnostics, summarize } from '../../server/cli/render/diagnostics.js';
 import { escapeJson, escapeText } from '../../server/cli/render/escape.js';
 import { guardrailsJson, renderViolations } from '../../server/cli/render/guardrails.js';
@@ -233,4 +233,9 @@ describe('long lists are shown by their beginning', () => {
     const lines = renderTestFailures([failure], plain).trimEnd().split('\n');
     expect(lines.slice(-2)).toEqual(['  grant: g0019', '  and 2 more grants']);
   });
+});
+
+test('a table may have more rows than one call can take as arguments', () => {
+  const text = renderTable(['name', 'size'], Array<readonly string[]>(200_000).fill(['lens', '1']));
+  expect(text.slice(0, 19)).toBe('name  size\nlens  1\n');
 });

@@ -5,6 +5,7 @@ import { expect, it, test } from '@jest/globals';
 import { compilePolicy, openCompiled } from '../../engine/compiler.js';
 import {
   ALL_SCOPES,
+  citeAs,
   decide,
   decideAs,
   decideRaw,
@@ -100,6 +101,7 @@ test.each(Object.entries(INNER))(
       () => decideRaw(policy, { actor: { ...raw, identities: own.identities }, request: late, at: AT }),
       () => decideAs(resolved, { request: late, at: AT }),
       () => judgeAs(resolved, { request: late, at: AT }),
+      () => citeAs(resolved, { accesses: [late as never], at: AT, most: 1, steps: 1 }),
     ];
     for (const door of doors) expect(door).toThrow(InvariantError);
   },

@@ -67,7 +67,7 @@ export async function writeLog(
       restrictions: paths,
       credentialFingerprint: 'a'.repeat(64),
     });
-    const { decision, visibility } = cite({ access, resolved: resolveActor(policy, actor) }, at);
+    const { decision, ...cited } = cite({ access, resolved: resolveActor(policy, actor) }, at);
     const isAllowed = decision.decision === 'allow';
     writer.add(
       eventOf((n += 1), {
@@ -84,7 +84,7 @@ export async function writeLog(
           outcome: isAllowed ? 'allowed' : 'denied',
           status: isAllowed ? 200 : 403,
         },
-        ...(visibility === undefined ? {} : { visibility }),
+        ...cited,
       }),
     );
   }

@@ -127,7 +127,9 @@ export function sharersOf(scene: Scene, holdings: readonly Holding[]): readonly 
     groupBy(sharedBy, ([, shared]) => shared),
     ([last, people]) => {
       const all: Holding[] = [];
-      for (let shared: Shared | null = last; shared !== null; shared = shared.before) all.push(...shared.holdings);
+      // One by one: a call cannot take as many arguments as one principal can have grants.
+      for (let shared: Shared | null = last; shared !== null; shared = shared.before)
+        for (const holding of shared.holdings) all.push(holding);
       return { holdings: all, people: people.map(([person]) => person).sort((a, b) => a - b) };
     },
   );

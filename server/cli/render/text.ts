@@ -62,7 +62,7 @@ export function displayWidth(text: string): number {
 /** Cells are printable texts of one line. */
 export function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
-    Math.max(displayWidth(heading), ...rows.map((row) => displayWidth(row[column] ?? ''))),
+    rows.reduce((width, row) => Math.max(width, displayWidth(row[column] ?? '')), displayWidth(heading)),
   );
   return [headings, ...rows]
     .map((row) =>

@@ -59,7 +59,7 @@ export function Icicle({ regions, scopes }: IcicleProps): VNode {
       aria-label="Namespaces by what is held there; the table below says the same"
     >
       <div
-        style=${`position:relative;width:${String(wide)}px;height:${String((1 + Math.max(...blocks.map(({ depth }) => depth))) * LEVEL)}px`}
+        style=${`position:relative;width:${String(wide)}px;height:${String((1 + blocks.reduce((most, { depth }) => Math.max(most, depth), 0)) * LEVEL)}px`}
       >
         ${blocks.map(({ path, depth, from, leaves: own, held }) => {
           const [left, width] = [(from / leaves) * wide, (own / leaves) * wide];

@@ -33,11 +33,11 @@ export function withElements(answer: object, member: string, elements: readonly 
 }
 
 /** Lets texts pass that have room in one answer. Throws `request.too_large` at the first that has none. */
-export function makeRoom(): (text: string) => string {
+export function makeRoom(place = '/items', message = TOO_MUCH): (text: string) => string {
   let bytes = 0;
   return (text) => {
     bytes += Buffer.byteLength(text);
-    if (bytes > ASK_LIMITS.answerBytes) throw inputProblem('request.too_large', '/items', TOO_MUCH);
+    if (bytes > ASK_LIMITS.answerBytes) throw inputProblem('request.too_large', place, message);
     return text;
   };
 }

@@ -1,10 +1,12 @@
 // GET /api/v1/permissions: what the actor may do in one namespace, and by which grants. It tells an actor about itself,
 // whether the namespace exists or not.
-import { heldScopesAs, nearest } from '../../../engine/index.js';
+import { decideAs, nearest } from '../../../engine/index.js';
 import { PERMISSIONS_SCHEMA } from '../../api/answer-schemas.js';
+import { mapInTurns } from '../../lib/in-turns.js';
 import { misshapen } from '../message.js';
 import { namespaceOfQuery } from '../namespace-in.js';
 import { optional, required, selfRoute } from '../route.js';
+import { makeRoom, withElements } from './ask-route.js';
 
 export const permissions = selfRoute({
   method: 'GET',
@@ -18,9 +20,9 @@ export const permissions = selfRoute({
       'resource:write',
     ),
   },
-  problems: ['namespace.invalid', 'request.schema', 'audit.unavailable'],
+  problems: ['namespace.invalid', 'request.schema', 'request.too_large', 'audit.unavailable'],
   output: { 200: { type: 'application/json', schema: PERMISSIONS_SCHEMA } },
-  answer: ({ query, pin, resolve, at, toldHeld }) => {
+  answer: async ({ query, pin, resolve, at, toldHeld, gone }) => {
     const { policy } = pin();
     const namespace = namespaceOfQuery(query.get('namespace'));
     const wanted = query.get('scope') ?? null;
@@ -29,9 +31,23 @@ export const permissions = selfRoute({
       const hint = meant === null ? '' : `; did you mean ${meant}?`;
       throw misshapen(`the query parameter scope is not a scope of the policy${hint}`);
     }
-    const held = heldScopesAs(resolve(), { namespace, at }).filter(({ scope }) => wanted === null || scope === wanted);
-    toldHeld({ namespace, held });
-    const scopes = held.map(({ scope, grants }) => ({ scope, grants: grants.map(({ id }) => id) }));
-    return { status: 200, json: JSON.stringify({ namespace, snapshot: policy.digest, scopes }) };
+    const [resolved, room] = [resolve(), makeRoom('', TOO_MUCH)];
+    const asked = policy.scopes.filter((scope) => wanted === null || scope === wanted);
+    const held = await mapInTurns(
+      asked,
+      (scope) => {
+        const request = { kind: 'access', scope, target: namespace } as const;
+        const decision = decideAs(resolved, { request, at });
+        if (decision.decision === 'deny') return [];
+        const grants = decision.grants.map(({ id }) => id);
+        return [{ scope, json: room(JSON.stringify({ scope, grants })) }];
+      },
+      gone,
+    );
+    const [scopes, texts] = [held.flat().map(({ scope }) => scope), held.flat().map(({ json }) => json)];
+    toldHeld({ resolved, namespace, scopes });
+    return { status: 200, json: withElements({ namespace, snapshot: policy.digest }, 'scopes', texts) };
   },
 });
+
+const TOO_MUCH = 'the answer has more than 16 MiB: ask about one scope';

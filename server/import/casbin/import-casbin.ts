@@ -25,12 +25,11 @@ const ELSEWHERE = 'bailiwick:nothing';
 /** Throws `ForeignFault`. */
 export function importCasbin(files: readonly ForeignFile[]): ImportedPolicy {
   const rules = readCasbin(files);
-  const unsaid: Unsaid[] = [...rules.unsaid];
   const members = makeMembers(
     rules.links.map((link) => ({ ...link, rule: `g, ${link.member}, ${link.role}` })),
     (name) => makeIdentity(PROVIDER, name),
   );
-  unsaid.push(...members.unsaid);
+  const unsaid: Unsaid[] = [...rules.unsaid, ...members.unsaid];
   const names = makeNames();
   const { roles, named } = namedRoles(members, names.of, (role) => `The role ${role}`);
   const places = makePlaces([...rules.permissions.map(({ object }) => object), ELSEWHERE]);

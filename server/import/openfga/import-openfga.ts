@@ -17,7 +17,6 @@ const ELSEWHERE = 'bailiwick-nothing';
 /** Throws `ForeignFault`. */
 export function importOpenFga(files: readonly ForeignFile[]): ImportedPolicy {
   const { tuples, unsaid: unread } = readTuples(files);
-  const unsaid: Unsaid[] = [...unread];
   const providers = makeNames();
   const identityOf = (user: string): ReturnType<typeof makeIdentity> => {
     const [type, id] = partsOf(user);
@@ -29,7 +28,7 @@ export function importOpenFga(files: readonly ForeignFile[]): ImportedPolicy {
     .map((tuple) => ({ ...tuple, rule: ruleOf(tuple), member: tuple.user, role: `${tuple.object}#${tuple.relation}` }))
     .filter(({ role }) => sets.has(role));
   const members = makeMembers(links, identityOf, sets);
-  unsaid.push(...members.unsaid);
+  const unsaid: Unsaid[] = [...unread, ...members.unsaid];
   const names = makeNames();
   const { roles } = namedRoles(members, names.of, (set) => `All that are ${set}`);
   const words = wordsOf(tuples);

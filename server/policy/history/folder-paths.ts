@@ -95,7 +95,7 @@ async function originOf(objects: GitObjects, { commit, above, path, tree, follow
 const POLICY_FILE = 'policy.yaml';
 
 async function isPolicy(objects: GitObjects, tree: string): Promise<boolean> {
-  return (await entriesOf(objects, tree)).some((entry) => entry.name === POLICY_FILE && isFile(entry));
+  return (await ifFit(entriesOf(objects, tree))).some((entry) => entry.name === POLICY_FILE && isFile(entry));
 }
 
 /** The folders of policies in a tree, sorted by path. */
@@ -108,7 +108,7 @@ async function policiesIn(
   for (let seen = 0; seen < HISTORY_LIMITS.searchedFolders; seen += 1) {
     const next = left.pop();
     if (next === undefined) break;
-    const entries = await entriesOf(objects, next.tree);
+    const entries = await ifFit(entriesOf(objects, next.tree));
     if (entries.some((entry) => entry.name === POLICY_FILE && isFile(entry))) found.push(next);
     for (const { mode, name, object } of entries)
       if (mode === TREE_MODE) left.push({ path: next.path === '' ? name : `${next.path}/${name}`, tree: object });
@@ -116,10 +116,14 @@ async function policiesIn(
   return found.sort((a, b) => compareTexts(a.path, b.path));
 }
 
-/** What else a folder has is no reason not to follow it. */
 async function filesIn(objects: GitObjects, tree: string): Promise<readonly { readonly object: string }[]> {
+  return (await ifFit(placesIn(objects, tree))).filter(({ entry }) => isFile(entry)).map(({ entry }) => entry);
+}
+
+/** What else a folder has is no reason not to follow it. One that no policy can have counts as empty. */
+async function ifFit<T>(read: Promise<readonly T[]>): Promise<readonly T[]> {
   try {
-    return (await placesIn(objects, tree)).filter(({ entry }) => isFile(entry)).map(({ entry }) => entry);
+    return await read;
   } catch (error) {
     if (error instanceof UnfitTreeError) return [];
     throw error;

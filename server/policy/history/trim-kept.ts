@@ -31,8 +31,8 @@ async function filesBelow(folder: string): Promise<KeptFile[]> {
   const found: KeptFile[] = [];
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) found.push(...(await filesBelow(path)));
-    else if (entry.isFile()) {
+    if (entry.isDirectory()) for (const file of await filesBelow(path)) found.push(file);
+    if (entry.isFile()) {
       const facts = await stat(path).catch(() => null);
       if (facts === null) continue;
       // Not every disk notes when a file was read.

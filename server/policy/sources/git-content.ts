@@ -1,6 +1,7 @@
 // What is at a path of a commit: a policy folder, written to a folder of our own, or a snapshot with the statement beside
 // it.
 import { STATEMENT_LIMITS } from '../../../engine/index.js';
+import { piecesInTurns } from '../../lib/in-turns.js';
 import { POLICY_LIMITS } from '../../limits/policy.js';
 import { statementPathOf } from '../../signing/statement-file.js';
 import { GitError } from './git-command.js';
@@ -25,7 +26,8 @@ export async function contentAt(
   const bytes = await bytesOf(objects, { ...entry, name }, POLICY_LIMITS.snapshotBytes);
   const stated = entryOf(beside, statementPathOf(name));
   const text = stated === null ? null : await bytesOf(objects, stated, STATEMENT_LIMITS.fileBytes);
-  const parts = [new Uint8Array(bytes)];
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const piece of piecesInTurns(bytes)) parts.push(new Uint8Array(piece));
   return { content: { kind: 'parts', parts }, statement: { shown, read: () => Promise.resolve(text) } };
 }
 

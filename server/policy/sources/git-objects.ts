@@ -1,7 +1,9 @@
 // Reads objects of a repository that is not trusted. Git checks the hash of almost nothing that it prints, so every
-// object is hashed here: it counts only if its bytes give the requested name, and those bytes are then used.
+// object is hashed here: it counts only if its bytes give the requested name, and those bytes are then used. Nobody else
+// has them before that.
 // An object that changes while it is read is either of its versions and never anything else.
 import { createHash } from 'node:crypto';
+import { piecesInTurns } from '../../lib/in-turns.js';
 import { SOURCE_LIMITS } from '../../limits/policy.js';
 import { GitError, type GitRun, notRun, type Program, startGit } from './git-command.js';
 import { makeCollisionCheck } from './sha1-thread.js';
@@ -34,10 +36,15 @@ export function openObjects(run: GitRun, first: string, lookTime: number = SOURC
   const child = startGit(run, ['cat-file', '--batch'], lookTime + SOURCE_LIMITS.checkTime);
   const read = makeReader(child, { silence: run.silence, inAll: lookTime });
   const collisions = makeCollisionCheck(run.signal);
+  const digestOf = async (header: string, object: Buffer): Promise<string> => {
+    const hash = createHash(algorithm).update(header);
+    for await (const piece of piecesInTurns(object, run.signal)) hash.update(piece);
+    return hash.digest('hex');
+  };
   const check = async (name: string, { kind, size }: GitObject, object: Buffer): Promise<void> => {
     const header = `${kind} ${String(size)}\0`;
-    const digest = createHash(algorithm).update(header).update(object).digest('hex');
-    if (digest !== name) throw forged(`something else under the name ${name}: an object was changed or damaged`);
+    if ((await digestOf(header, object)) !== name)
+      throw forged(`something else under the name ${name}: an object was changed or damaged`);
     if (algorithm !== 'sha1') return;
     if (await collisions.isCollision(header, object))
       throw forged(`an object that was made to share its SHA-1 name with another one: ${name}`);

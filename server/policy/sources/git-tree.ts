@@ -17,11 +17,17 @@ export interface TreeEntry {
   readonly object: string;
 }
 
+const MOST = SOURCE_LIMITS.treeEntries;
+const MANY = `${String(MOST)} files and folders`;
+
 /** The folder's mode, and those of regular files. All others are links and submodules. */
 export const TREE_MODE = '40000';
 const FILE_MODES: ReadonlySet<string> = new Set(['100644', '100755', '100664']);
 
-/** Rejects with `GitError` if the tree is not what its name says, or cannot be read. */
+/**
+ * Rejects with `GitError` if the tree is not what its name says, or cannot be read, and with `UnfitTreeError` if it has
+ * more entries than any folder of a policy.
+ */
 export async function entriesOf(objects: GitObjects, tree: string): Promise<readonly TreeEntry[]> {
   const bytes = await mustFind(objects, tree, { kind: 'tree', maxBytes: SOURCE_LIMITS.treeBytes });
   const entries: TreeEntry[] = [];
@@ -32,6 +38,8 @@ export async function entriesOf(objects: GitObjects, tree: string): Promise<read
     if (space < from || end < space || next > bytes.length || !isUtf8(name)) throw damaged(tree);
     const mode = bytes.toString('latin1', from, space);
     entries.push({ mode, name: name.toString('utf8'), object: bytes.toString('hex', end + 1, next) });
+    // The others are not read: meanwhile nobody else has a turn.
+    if (entries.length > MOST) throw new UnfitTreeError(`has a folder with more than ${MANY}: the tree ${tree}`);
     from = next;
   }
   if (new Set(entries.map(({ name }) => name)).size < entries.length) throw damaged(tree);
@@ -128,9 +136,7 @@ async function visit(walk: Walk, tree: string, above: readonly string[]): Promis
   for (const entry of entries) {
     const path = [...above, entry.name];
     walk.found.push({ entry, path });
-    if (walk.found.length > SOURCE_LIMITS.treeEntries) {
-      throw new UnfitTreeError(`has more than ${String(SOURCE_LIMITS.treeEntries)} files and folders there`);
-    }
+    if (walk.found.length > MOST) throw new UnfitTreeError(`has more than ${MANY} there`);
     // Names that git itself would not check out could lead outside the folder.
     if (/^(?:|\.{1,2}|\.git)$|\//i.test(entry.name)) {
       throw new UnfitTreeError(`has a file there that cannot be written: ${shownOf(path)}`);
