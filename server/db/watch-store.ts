@@ -88,8 +88,9 @@ function unknownFailure(error: unknown): StoreError {
   return new StoreError('store.failed', `the store cannot be used: ${reason}`, { cause: error });
 }
 
-/** The look itself lacks a right. */
-const isRefused = ({ failure }: Broken): boolean => failure.code === 'store.rights';
+/** The look itself lacks a right. To whoever may not use the schema, its tables do not exist. */
+const isRefused = ({ failure: { code, cause } }: Broken): boolean =>
+  code === 'store.rights' || sqlStateOf(cause) === '42P01';
 
 const LACKS = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
 

@@ -63,9 +63,11 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
     expect(await look()).toEqual([`error ${lacks} missing`]);
     expect([await look(), watch.fault()]).toEqual([[], 'the database user lacks rights: SELECT on activations']);
     // The look itself needs rights, too.
-    failure = new StoreError('store.rights', 'lacks a privilege');
-    await look();
-    expect(watch.fault()).toBe('the database user lacks rights: SELECT on activations');
+    const absent = Object.assign(new Error('relation "records" does not exist'), { code: '42P01', severity: 'ERROR' });
+    for (failure of [new StoreError('store.rights', 'lacks a privilege'), absent]) {
+      await look();
+      expect(watch.fault()).toBe('the database user lacks rights: SELECT on activations');
+    }
     failure = null;
     await look();
     missing = [];
