@@ -147,12 +147,13 @@ function makeUseRecorder({ db, log }: KeyAuthenticatorOptions): UseRecorder {
     note: (key, at) => {
       const last = Math.max(key.lastUsedAt ?? -Infinity, noted.get(key.id) ?? -Infinity);
       if (at - last < KEY_LIMITS.lastUsedInterval || writing.has(key.id)) return;
+      // Tried as often where it fails: a store that takes no writes for a while is not asked for one by each request.
+      noted.put(key.id, at, 0);
       const written = noteKeyUse(db, key.id, at)
-        .then(() => {
-          noted.put(key.id, at, 0);
-        })
         .catch((error: unknown) => {
-          log.warn({ keyId: key.id, error }, 'the last use of a key could not be noted');
+          // The log already says that the store is away or takes no writes.
+          if (storeFailure(error) === null)
+            log.warn({ keyId: key.id, error }, 'the last use of a key could not be noted');
         })
         .finally(() => writing.delete(key.id));
       writing.set(key.id, written);

@@ -35,7 +35,7 @@ interface DriverConnection {
   requestSsl(): void;
   cancel(processID: number, secretKey: number): void;
   readonly ssl: object | boolean;
-  readonly sslNegotiation: string;
+  readonly sslNegotiation: NonNullable<pg.ClientConfig['sslnegotiation']>;
   readonly stream: { destroy: () => void };
 }
 
@@ -191,6 +191,11 @@ export interface ConnectionSource {
   readonly greeting: string | null;
   /** Runs an attempt to get a connection, and repeats it while that makes sense. */
   readonly reach: <T>(attempt: () => Promise<T>) => Promise<T>;
+  /**
+   * Rejects while connections cannot be opened, once that has happened: those that are open say nothing about it. Opens
+   * one to find out whether that is over.
+   */
+  readonly assertOpens: () => Promise<void>;
   /** Milliseconds that opening a new connection may take. */
   readonly connectTimeout: number;
   /** Milliseconds a request may wait for a connection. */
@@ -208,8 +213,14 @@ interface PoolOptions {
   readonly onConnect: (client: StoreClient) => Promise<void>;
 }
 
+/** Somebody who waits for a connection. */
+interface PendingItem {
+  readonly callback: (error: unknown) => void;
+}
+
 /** pg's pool, with `StoreClient` as its client. */
 interface DriverPool {
+  newClient(pending: PendingItem): void;
   connect(): Promise<StoreClient>;
   end(): Promise<void>;
   on(event: 'error', listener: () => void): unknown;
@@ -268,6 +279,15 @@ export class StorePool extends DriverPool {
     return inTime(taking, this.#source.acquireTimeout);
   }
 
+  /** The pool calls this at times when nobody catches what the driver's constructor throws, which would end the process. */
+  override newClient(pending: PendingItem): void {
+    try {
+      super.newClient(pending);
+    } catch (error) {
+      pending.callback(error);
+    }
+  }
+
   facts(): { readonly open: number; readonly free: number; readonly waiting: number } {
     return { open: this.totalCount, free: this.idleCount, waiting: this.waitingCount };
   }
@@ -280,6 +300,19 @@ export class StorePool extends DriverPool {
     } finally {
       client.release(client.isLost);
     }
+  }
+}
+
+/** A connection of no pool. */
+export async function openClient(source: ConnectionSource): Promise<StoreClient> {
+  const client = new StoreClient(source.config(), source.deadline);
+  try {
+    await client.connect();
+    await greet(client, source.greeting);
+    return client;
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw error;
   }
 }
 

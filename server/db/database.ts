@@ -237,7 +237,11 @@ function database(kind: Database['kind'], parts: Parts): Database {
     ],
     ping: async () => {
       try {
-        await Promise.all([kind === 'embedded' ? vitals.run('select 1') : assertPrimary(vital), tryReading(read)]);
+        await Promise.all([
+          kind === 'embedded' ? vitals.run('select 1') : assertPrimary(vital),
+          tryReading(read),
+          source.assertOpens(),
+        ]);
       } catch (error) {
         if (kind === 'embedded' || !isBusy(error)) throw error;
         // Requests that wait for a server which is gone take all connections, too. An answer that is there already counts.

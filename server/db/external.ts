@@ -2,13 +2,13 @@
 // object that might be printed and of every error.
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import pg from 'pg';
+import type pg from 'pg';
 import { POOL_LIMITS } from '../limits/store.js';
-import { type ConnectionSource, StoreClient } from './connections.js';
+import { type ConnectionSource, openClient, StoreClient } from './connections.js';
 import { codeOf, reasonOf, StoreError } from './failures.js';
 import { assertOwnSession } from './pooler.js';
 import { PLANNER_SETTINGS, SCHEMA } from './session-settings.js';
-import { timesOf, withoutTimes } from './url-times.js';
+import { TIMES, timesOf } from './url-times.js';
 
 export interface ExternalOptions {
   readonly url: string;
@@ -23,17 +23,46 @@ export interface ExternalOptions {
 export function externalSource(options: ExternalOptions): ConnectionSource {
   const { connectTimeout, acquireTimeout } = options;
   const config = configOf(options); // refuses a wrong URL now, not at the first request
+  const place = placeOfUrl(options.url);
   const times = limitsOf(options);
   const statementTimeout = times.get('statement_timeout') ?? 0;
-  return {
-    config: () => config,
+  let isClosed = false;
+  const source: ConnectionSource = {
+    config,
     greeting: greetingOf(times),
-    reach: (attempt) => attempt(),
+    reach: (attempt) =>
+      attempt().catch((error: unknown) => {
+        if (OF_POOL.test(reasonOf(error))) throw error;
+        const failure = whyRefused(error, place);
+        isClosed = !isPassing(failure);
+        throw failure;
+      }),
+    assertOpens: async () => {
+      if (!isClosed) return;
+      try {
+        const client = await source.reach(() => openClient(source));
+        isClosed = false;
+        client.end().catch(() => undefined);
+      } catch (error) {
+        if (isClosed) throw error;
+      }
+    },
     connectTimeout,
     acquireTimeout,
     deadline: statementTimeout === 0 ? 0 : statementTimeout + POOL_LIMITS.statementGrace,
   };
+  return source;
 }
+
+/** The pool's own refusals: no connection was opened. */
+const OF_POOL = /^(?:timeout exceeded when trying to connect$|Cannot use a pool after calling end)/;
+
+/** Whether a busy server or pooler fails like this, too, which is no reason to send requests elsewhere. */
+function isPassing({ code, cause }: StoreError): boolean {
+  return BUSY.has(code) || /^(?:08|53)/.test(codeOf(cause) ?? '') || /timeout/.test(reasonOf(cause));
+}
+
+const BUSY: ReadonlySet<string> = new Set(['store.busy', 'store.timeout', 'store.connections']);
 
 /** The time limits of a session, by the server's names: those of the URL before ours. */
 function limitsOf({ url, statementTimeout, idleInTransaction }: ExternalOptions): ReadonlyMap<string, number> {
@@ -64,24 +93,16 @@ function parametersOf(url: string): URLSearchParams {
  * Makes a first connection, so that a wrong address or password, or a pooler that cannot be used, is reported at start
  * with a code of its own. Says what the store is like.
  */
-export async function probeExternal(source: ConnectionSource): Promise<StoreShape> {
-  const client = new StoreClient(source.config(), source.deadline);
-  const open = async (opened: StoreClient): Promise<StoreClient> => {
-    await opened.connect();
-    await opened.run(source.greeting ?? '');
-    opened.throwIfLost();
-    return opened;
-  };
-  try {
-    await open(client);
-    await assertOwnSession(client, () => open(new StoreClient(source.config(), source.deadline)));
-    return { isPartitioned: (await client.run(PARTITIONED)).length > 0 };
-  } catch (error) {
-    if (error instanceof StoreError && !OF_POOLER.has(error.code)) throw error;
-    throw whyRefused(error, placeOf(client));
-  } finally {
-    client.end().catch(() => undefined);
-  }
+export function probeExternal(source: ConnectionSource): Promise<StoreShape> {
+  return source.reach(async () => {
+    const client = await openClient(source);
+    try {
+      await assertOwnSession(client, () => openClient(source));
+      return { isPartitioned: (await client.run(PARTITIONED)).length > 0 };
+    } finally {
+      client.end().catch(() => undefined);
+    }
+  });
 }
 
 /** What is found out about a pooler, which does not say where it is. */
@@ -94,7 +115,12 @@ export interface StoreShape {
 
 const PARTITIONED = `SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass('${SCHEMA}.records')`;
 
-function configOf({ url, connectTimeout }: ExternalOptions): pg.ClientConfig {
+/**
+ * What each new connection is made with. The driver itself would read the TLS files of the URL, and throw where they
+ * cannot be read. Here they are read for each connection, so that new ones are used without a restart; while one cannot
+ * be read or has no certificate, what was read last is used.
+ */
+function configOf({ url, connectTimeout }: ExternalOptions): () => pg.ClientConfig {
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new StoreError('store.url', 'the database URL does not begin with postgres:// or postgresql://');
   const parameters = parametersOf(url);
@@ -107,21 +133,47 @@ function configOf({ url, connectTimeout }: ExternalOptions): pg.ClientConfig {
   if (sslmode !== null && !SSL_MODES.has(sslmode)) {
     throw new StoreError('store.tls', `sslmode in the database URL is not one of ${[...SSL_MODES].join(', ')}`);
   }
-  const fault = faultOfFiles(parameters);
-  if (fault !== null) throw new StoreError('store.tls', fault);
   const config: pg.ClientConfig = {
-    connectionString: withoutTimes(withoutAliases(url)),
+    connectionString: without(url, OF_TLS, TIMES),
     application_name: 'bailiwick',
     connectionTimeoutMillis: connectTimeout,
     keepAlive: true,
   };
-  try {
-    Reflect.construct(pg.Client, [config]);
-    return config;
-  } catch {
-    // no cause: the driver's error quotes the URL, or a key file
-    throw new StoreError('store.url', 'the driver does not understand the database URL');
-  }
+  const readTls = (): Pick<pg.ClientConfig, 'ssl' | 'sslnegotiation'> => {
+    const fault = faultOfFiles(parameters);
+    if (fault !== null) throw new StoreError('store.tls', fault);
+    try {
+      const { ssl, sslNegotiation } = new StoreClient({ connectionString: withoutAliases(url) }, 0).connection;
+      return { ssl, sslnegotiation: sslNegotiation };
+    } catch {
+      // no cause: the driver's error quotes the URL, or a key file
+      throw new StoreError('store.url', 'the driver does not understand the database URL');
+    }
+  };
+  let tls = readTls();
+  return () => {
+    try {
+      tls = readTls();
+    } catch {
+      // The last one stays.
+    }
+    return { ...config, ...tls };
+  };
+}
+
+/** What the driver makes its TLS options of. */
+const OF_TLS: ReadonlySet<string> = new Set([
+  ...['ssl', 'sslmode', 'sslnegotiation', 'uselibpqcompat'],
+  ...['sslrootcert', 'sslcert', 'sslkey'],
+]);
+
+/** The URL without these parameters, so that the driver does not act on them. */
+function without(url: string, ...names: readonly ReadonlySet<string>[]): string {
+  const isKept = (parameter: string): boolean => {
+    const [name = ''] = new URLSearchParams(parameter).keys();
+    return !names.some((each) => each.has(name));
+  };
+  return url.replace(/\?[^#]*/, (query) => `?${query.slice(1).split('&').filter(isKept).join('&')}`);
 }
 
 /**
@@ -183,25 +235,27 @@ const SSL_MODES: ReadonlySet<string> = new Set([
 
 /** Where the store of a good URL is, for messages: nothing secret. */
 export function placeOfUrl(url: string): string {
-  return placeOf(new StoreClient({ connectionString: withoutAliases(url) }, 0));
+  const { host, port, database } = clientOf(url);
+  return `${host}:${String(port)}, database ${database ?? 'named after the user'}`;
 }
 
 /** Host and port of a good URL: nothing secret. */
 export function addressOfUrl(url: string): string {
-  const { host, port } = new StoreClient({ connectionString: withoutAliases(url) }, 0);
+  const { host, port } = clientOf(url);
   return `${host}:${String(port)}`;
 }
 
-function placeOf({ host, port, database }: Pick<StoreClient, 'host' | 'port' | 'database'>): string {
-  return `${host}:${String(port)}, database ${database ?? 'named after the user'}`;
+function clientOf(url: string): StoreClient {
+  // PGSSLNEGOTIATION may want TLS.
+  return new StoreClient({ connectionString: without(url, OF_TLS), sslnegotiation: 'postgres' }, 0);
 }
 
-/** A wrong certificate, password or address, each with what to do about it. */
+/** A wrong certificate, password or address, each with what to do about it: at the start, and whenever a connection is opened. */
 function whyRefused(error: unknown, place: string): StoreError {
   const code = codeOf(error) ?? '';
   const reason = reasonOf(error);
   if (error instanceof StoreError) {
-    return new StoreError(error.code, `${place}: ${reason}`, { cause: error });
+    return OF_POOLER.has(error.code) ? new StoreError(error.code, `${place}: ${reason}`, { cause: error }) : error;
   }
   if (/certificate|self.signed|^ERR_TLS|^CERT_|^DEPTH_|UNABLE_TO_|SSL/.test(`${code} ${reason}`)) {
     return new StoreError('store.tls', `TLS with the PostgreSQL at ${place} failed: ${reason}`, { cause: error });

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endsWithin } from '../lib/ends-within.js';
 import { POOL_LIMITS } from '../limits/store.js';
-import { type ConnectionSource, StoreClient } from './connections.js';
+import { type ConnectionSource, openClient, type StoreClient } from './connections.js';
 
 /** `payload` is null when something may have been missed: at the beginning, and after a lost connection. */
 export type NotificationHandler = (payload: string | null) => void;
@@ -49,7 +49,7 @@ async function subscribe(
   const isClosed = (): boolean => signal.aborted;
   let client: StoreClient | null = null;
   const begin = async (): Promise<void> => {
-    const next = await source.reach(() => listening(source, channel, handler));
+    const next = await listening(source, channel, handler);
     if (isClosed()) {
       await next.end();
       return;
@@ -110,13 +110,11 @@ async function listening(
   channel: string,
   handler: NotificationHandler,
 ): Promise<StoreClient> {
-  const client = new StoreClient(source.config(), source.deadline);
+  const client = await source.reach(() => openClient(source));
   client.on('notification', (message: { readonly channel: string; readonly payload?: string }) => {
     if (message.channel === channel) handler(message.payload ?? '');
   });
   try {
-    await client.connect();
-    if (source.greeting !== null) await client.run(source.greeting);
     await client.run(`LISTEN "${channel.replaceAll('"', '""')}"`);
     client.throwIfLost();
     return client;

@@ -168,7 +168,8 @@ function openReplica(
       if (why !== null) return why;
       isProbed = true;
     }
-    const replayed = await positionOf(ask, REPLAYED).catch(() => 'away' as const);
+    const asked = source.assertOpens().then(() => positionOf(ask, REPLAYED));
+    const replayed = await asked.catch(() => 'away' as const);
     if (replayed === 'away') return 'away';
     if (replayed === null) return 'not_a_replica';
     if (replayed.log !== written.log) return 'other_cluster';

@@ -3,7 +3,7 @@
 import { StoreError } from './failures.js';
 
 /** By the server's names. */
-const TIMES: ReadonlySet<string> = new Set([
+export const TIMES: ReadonlySet<string> = new Set([
   'statement_timeout',
   'lock_timeout',
   'idle_in_transaction_session_timeout',
@@ -27,11 +27,6 @@ export function timesOf(parameters: URLSearchParams): ReadonlyMap<string, number
   return new Map(
     given.flatMap(([name, value]) => (TIMES.has(name) ? [[name, millisecondsOf(name, value)] as const] : [])),
   );
-}
-
-/** The URL without its own parameters for times, so that the driver does not read them. */
-export function withoutTimes(url: string): string {
-  return url.replace(new RegExp(`([?&])(?:${[...TIMES].join('|')})=[^&#]*`, 'g'), '$1');
 }
 
 /** `-c name=value` and `--name=value`; a backslash takes the next character as it is. */

@@ -5,7 +5,7 @@ import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
-import { codeOf, type StoreError, toStoreError } from './failures.js';
+import { codeOf, reasonOf, sqlStateOf, StoreError, toldText, toStoreError } from './failures.js';
 import { lacking, missingRights } from './rights.js';
 import type { ReplicaFault, ReplicaState } from './replica.js';
 
@@ -33,10 +33,10 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
       () => null,
       (reason: unknown) => reason,
     );
-    const failure = error === null ? null : toStoreError(error);
+    const failure = error === null ? null : (toStoreError(error) ?? unknownFailure(error));
     // Whoever is only busy is there. The embedded engine does one thing at a time.
     const isBusy = failure?.code === 'store.busy' || (failure?.code === 'store.timeout' && db.kind === 'embedded');
-    if (isBusy || (error !== null && failure === null)) return;
+    if (isBusy) return;
     const how = failure === null ? null : failure.code === 'store.read_only' ? 'readOnly' : 'lost';
     const before = broken;
     broken = failure === null || how === null ? null : { how, since: before?.since ?? performance.now(), failure };
@@ -81,8 +81,16 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
   return { ...poller, fault };
 }
 
-/** The look itself lacks a right. */
-const isRefused = ({ failure }: Broken): boolean => failure.code === 'store.rights';
+/** `/readyz` fails for any reason for which the look fails. */
+function unknownFailure(error: unknown): StoreError {
+  const state = sqlStateOf(error);
+  const reason = state === null ? reasonOf(error) : toldText(state, error);
+  return new StoreError('store.failed', `the store cannot be used: ${reason}`, { cause: error });
+}
+
+/** The look itself lacks a right. To whoever may not use the schema, its tables do not exist. */
+const isRefused = ({ failure: { code, cause } }: Broken): boolean =>
+  code === 'store.rights' || sqlStateOf(cause) === '42P01';
 
 const LACKS = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
 

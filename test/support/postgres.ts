@@ -21,7 +21,7 @@ export interface TestPostgres {
   start(): Promise<void>;
   restart(): Promise<void>;
   /** A server of its own that follows this one by streaming, and answers queries. */
-  startReplica(): Promise<TestPostgres>;
+  startReplica(settings?: readonly string[]): Promise<TestPostgres>;
 }
 
 interface Account {
@@ -102,10 +102,10 @@ async function startServer({ bin, account, settings, make }: ServerOptions): Pro
       await server.crash();
       await server.start();
     },
-    startReplica: () => {
+    startReplica: (more = []) => {
       const from = ['-h', folder, '-p', port, '-U', 'postgres'];
       const copy = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync'];
-      return startServer({ bin, account, settings, make: ['pg_basebackup', ...from, ...copy] });
+      return startServer({ bin, account, settings: [...settings, ...more], make: ['pg_basebackup', ...from, ...copy] });
     },
   };
   await untilReady(server.url);

@@ -49,6 +49,7 @@ export function embeddedSource(options: EmbeddedOptions): EmbeddedStore {
       config: () => store.config(),
       greeting: null,
       reach: (attempt) => store.reach(attempt),
+      assertOpens: () => Promise.resolve(),
       connectTimeout: options.connectTimeout,
       acquireTimeout: options.acquireTimeout,
       deadline: options.statementTimeout,

@@ -227,19 +227,34 @@ describe('the use of a key', () => {
     expect(fresh.store.noted).toHaveLength(2);
   });
 
-  it('that cannot be noted is told to the operator, refuses nobody and is tried again', async () => {
+  it('that cannot be noted is told to the operator, refuses nobody and is tried again after a minute', async () => {
     const fresh = gateway();
     const error = new Error('away');
     fresh.store.rows = () => Promise.reject(error);
     expect(await fresh.enter()).toMatchObject({ id: 'ada' });
     await noted(fresh);
     expect(lines).toEqual([[{ keyId: fresh.parts.id, error }, 'the last use of a key could not be noted']]);
-    fresh.store.rows = answerRows();
-    await fresh.enter();
+    await fresh.enter(later(KEY_LIMITS.lastUsedInterval - 1));
     await noted(fresh);
-    expect(fresh.store.noted).toHaveLength(2);
-    expect(lines).toHaveLength(1);
+    expect([fresh.store.noted.length, lines.length]).toEqual([1, 1]);
+    fresh.store.rows = answerRows();
+    await fresh.enter(later(KEY_LIMITS.lastUsedInterval));
+    await noted(fresh);
+    expect([fresh.store.noted.length, lines.length]).toEqual([2, 1]);
   });
+
+  it.each(['25006', '53100', '42501'])(
+    'that the store refuses with SQLSTATE %s is left to the lines about the store',
+    async (code) => {
+      const fresh = gateway();
+      fresh.store.rows = () => Promise.reject(Object.assign(new Error('refused'), { code, severity: 'ERROR' }));
+      for (let times = 0; times < 3; times += 1) {
+        expect(await fresh.enter()).toMatchObject({ id: 'ada' });
+        await noted(fresh);
+      }
+      expect([fresh.store.noted.length, lines]).toEqual([1, []]);
+    },
+  );
 
   it('is not noted of a key that was refused', async () => {
     const refusedKey = gateway({ expires_at: new Date(NOW) });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,9 @@ import { promisify } from 'node:util';
 import { DATABASE_URL } from '../../../server/config/value-types.js';
 import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
-import { findPostgres, runSql, startPostgres, type TestPostgres, unprivilegedAccount } from '../../support/postgres.js';
+import { findPostgres, runSql, startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { spawnCli } from '../../support/run-cli.js';
+import { withTls } from '../../support/tls-postgres.js';
 
 /** What a connection begins with, after the length. */
 const [STARTUP, CANCEL_REQUEST, SSL_REQUEST] = [196_608, 80_877_102, 80_877_103];
@@ -70,16 +71,10 @@ if (findPostgres() === null) {
         ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
         ...['-keyout', String(key), '-out', String(certificate)],
       ]);
-      await chmod(String(key), 0o600);
       await writeFile(String(rules), 'local all all trust\nhost all asked all scram-sha-256\nhost all all all trust\n');
-      port = await freePort();
-      const settings = [
-        ...['listen_addresses=127.0.0.1', `port=${String(port)}`, 'ssl=on', `ssl_key_file=${String(key)}`],
-        ...[`ssl_cert_file=${String(certificate)}`, `hba_file=${String(rules)}`],
-      ];
-      const account = process.getuid?.() === 0 ? unprivilegedAccount() : 'none';
-      if (account !== 'none') await chown(String(key), account.uid, account.gid);
-      const started = await startPostgres(settings);
+      const tls = await withTls({ certFile: String(certificate), keyFile: String(key) });
+      port = tls.port;
+      const started = await startPostgres([...tls.settings, `hba_file=${String(rules)}`]);
       if (started === null) throw new Error('PostgreSQL is installed, but there is no account to run it as');
       server = started;
       await runSql(server.url, "CREATE ROLE asked SUPERUSER LOGIN PASSWORD 'right'");
@@ -226,13 +221,4 @@ async function withVariable(name: string, value: string, work: () => Promise<voi
     if (before === undefined) Reflect.deleteProperty(process.env, name);
     else process.env[name] = before;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -48,15 +48,26 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   failure = null;
   expect([await look(), watch.fault()]).toEqual([['info the store takes writes again seconds'], null]);
 
+  // Of what nobody has thought of, `/readyz` says that the store is away, too.
+  failure = Object.assign(new Error('relation "records" does not exist'), { code: '42P01', severity: 'ERROR' });
+  expect(await look()).toEqual(['error the store is lost: requests are refused until it is back code,cause,reason']);
+  expect(watch.fault()).toBe('the store cannot be used: SQLSTATE 42P01: relation "records" does not exist');
+  failure = new TypeError('not a function');
+  expect([await look(), watch.fault()]).toEqual([[], 'the store cannot be used: not a function']);
+  failure = null;
+  expect(await look()).toEqual(['info the store is back seconds']);
+
   if (kind === 'external') {
     missing = [{ needed: 'SELECT on activations' }];
     const lacks = 'the database user lacks rights that requests need: run deploy/postgresql/grants.sql as the owner';
     expect(await look()).toEqual([`error ${lacks} missing`]);
     expect([await look(), watch.fault()]).toEqual([[], 'the database user lacks rights: SELECT on activations']);
     // The look itself needs rights, too.
-    failure = new StoreError('store.rights', 'lacks a privilege');
-    await look();
-    expect(watch.fault()).toBe('the database user lacks rights: SELECT on activations');
+    const absent = Object.assign(new Error('relation "records" does not exist'), { code: '42P01', severity: 'ERROR' });
+    for (failure of [new StoreError('store.rights', 'lacks a privilege'), absent]) {
+      await look();
+      expect(watch.fault()).toBe('the database user lacks rights: SELECT on activations');
+    }
     failure = null;
     await look();
     missing = [];
