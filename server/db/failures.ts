@@ -103,7 +103,11 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ERR_SOCKET_CLOSED',
   'ERR_STREAM_DESTROYED',
   'ERR_STREAM_WRITE_AFTER_END',
+  'EPROTO',
 ]);
+
+/** OpenSSL's codes, where an open connection does not go on in TLS. */
+const TLS_CODE = /^ERR_SSL_/;
 
 /** Messages of pg's errors that have no code. */
 const DRIVER_MESSAGES =
@@ -118,7 +122,7 @@ export function storeFailure(error: unknown): StoreFailure | null {
   if (propertyOf(error, 'name') === 'KnexTimeoutError') return 'unavailable';
   const code = codeOf(error);
   if (code !== null) {
-    if (NETWORK_CODES.has(code)) return 'unavailable';
+    if (NETWORK_CODES.has(code) || TLS_CODE.test(code)) return 'unavailable';
     return SQL_STATES.get(code) ?? SQL_STATES.get(code.slice(0, 2)) ?? (endsConnection(error) ? 'unavailable' : null);
   }
   return DRIVER_MESSAGES.test(reasonOf(error)) ? 'unavailable' : null;

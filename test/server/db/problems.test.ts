@@ -48,7 +48,8 @@ describe('toStoreProblem', () => {
     expect(toStoreProblem(error)?.code).toBe('db.unavailable');
   });
 
-  test.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT'])('maps %s to db.unavailable', (code) => {
+  const TLS = ['EPROTO', 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC'];
+  test.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', ...TLS])('maps %s to db.unavailable', (code) => {
     expect(toStoreProblem(networkError(code))?.code).toBe('db.unavailable');
   });
 
