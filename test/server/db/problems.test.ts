@@ -49,9 +49,12 @@ describe('toStoreProblem', () => {
   });
 
   const TLS = ['EPROTO', 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC'];
-  test.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', ...TLS])('maps %s to db.unavailable', (code) => {
-    expect(toStoreProblem(networkError(code))?.code).toBe('db.unavailable');
-  });
+  test.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'ETIMEDOUT', ...TLS])(
+    'maps %s to db.unavailable',
+    (code) => {
+      expect(toStoreProblem(networkError(code))?.code).toBe('db.unavailable');
+    },
+  );
 
   test.each([
     'Connection terminated unexpectedly',
