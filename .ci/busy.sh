@@ -7,9 +7,16 @@ runs=${1:-3}
 pattern=${2:-}
 loops=$((2 * $(getconf _NPROCESSORS_ONLN)))
 pids=()
-stop() { ((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null; }
+# With it each PostgreSQL backend, a session of its own, gets as much as the tests and all loops together.
+autogroup=/proc/sys/kernel/sched_autogroup_enabled
+grouped=$(cat "$autogroup" 2>/dev/null || echo 0)
+stop() {
+  ((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null
+  ((grouped == 0)) || echo "$grouped" >"$autogroup"
+}
 trap stop EXIT
 trap 'exit 130' INT TERM
+((grouped == 0)) || echo 0 2>/dev/null >"$autogroup" || { echo "$autogroup is $grouped, which only root can change: the loops take from the tests alone" >&2; grouped=0; }
 mkdir -p .run
 for ((i = 0; i < loops; i++)); do
   # Ends by itself where this script is killed.
