@@ -4,7 +4,6 @@ import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import * as compiler from '../../engine/compiler.js';
-import { compilePolicy } from '../../engine/compiler.js';
 import * as engine from '../../engine/index.js';
 import {
   type Actor,
@@ -18,7 +17,6 @@ import {
   judgeAs,
   judgeRaw,
   LOCAL_ACTOR,
-  loadSnapshot,
   type Policy,
   type RawActor,
   type RawRequest,
@@ -30,17 +28,9 @@ import {
   visibilityAs,
   carriedNames,
 } from '../../engine/index.js';
-import type { PolicySet } from '../../engine/model/policy-set.js';
 import { fromRoot } from '../support/root.js';
 import { anyActor, anyInstant, anyPath, anyScope, pathOf, policyOf, exclusiveWorld as world } from './oracle/worlds.js';
-
-function load(set: PolicySet): Policy {
-  const compiled = compilePolicy(set);
-  if (!compiled.ok) throw new Error('a generated world compiles');
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.message);
-  return loaded.policy;
-}
+import { load } from './table-world.js';
 
 const anyRequest: fc.Arbitrary<Request> = fc.oneof(
   fc.record({

@@ -1,7 +1,6 @@
 // Decisions and visibility against the slow evaluator, on generated worlds.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { compilePolicy } from '../../engine/compiler.js';
 import {
   ALL_SCOPES,
   comparePaths,
@@ -10,9 +9,7 @@ import {
   FAMILIES,
   heldScopes,
   isWithin,
-  loadSnapshot,
   type NamespacePath,
-  type Policy,
   type Reach,
   type Request,
   ROOT,
@@ -21,7 +18,6 @@ import {
   visibilityDigest,
 } from '../../engine/index.js';
 import { scopeSetOf } from '../../engine/model/scope-set.js';
-import type { PolicySet } from '../../engine/model/policy-set.js';
 import { testRuns } from '../support/test-runs.js';
 import { oracleDecide, oracleScopes, oracleVisible, spell } from './oracle/oracle.js';
 import {
@@ -34,14 +30,7 @@ import {
   world as plainWorld,
   anyScope,
 } from './oracle/worlds.js';
-
-function load(set: PolicySet): Policy {
-  const compiled = compilePolicy(set);
-  if (!compiled.ok) throw new Error('a generated world compiles');
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(`${loaded.fault.code}: ${loaded.fault.message}`);
-  return loaded.policy;
-}
+import { load } from './table-world.js';
 
 const READS = scopeSetOf(FAMILIES.map((family) => `${family}:read` as const));
 /** One person. */

@@ -1,33 +1,22 @@
 // How long answers about an actor stay as they are: no answer changes before that, and only its own grants count.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { compilePolicy } from '../../engine/compiler.js';
 import {
   type Actor,
   ALL_SCOPES,
   FAMILIES,
   heldScopesAs,
   instantOf,
-  loadSnapshot,
   LOCAL_ACTOR,
-  type Policy,
   resolveActor,
   ROOT,
   steadyAs,
   unrestrictedPolicy,
   visibilityAs,
 } from '../../engine/index.js';
-import type { PolicySet } from '../../engine/model/policy-set.js';
 import { policyOf } from '../support/gateway.js';
 import { anyActor, anyInstant, INSTANTS, UNIVERSE, windowedWorld } from './oracle/worlds.js';
-
-function load(set: PolicySet): Policy {
-  const compiled = compilePolicy(set);
-  if (!compiled.ok) throw new Error('a generated world compiles');
-  const loaded = loadSnapshot(compiled.snapshot.bytes);
-  if (!loaded.ok) throw new Error(loaded.fault.message);
-  return loaded.policy;
-}
+import { load } from './table-world.js';
 
 describe('what is steady', () => {
   it('has one answer to every question until it ends', () => {
