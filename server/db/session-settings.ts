@@ -25,11 +25,12 @@ export const PLANNER_SETTINGS: ReadonlyMap<string, string> = new Map([
 
 /**
  * For one transaction: how to plan a statement that reads whole ranges and needs no order. A bitmap of the entries of all
- * ranges fetches each page of the table once, in the order of the table. Nothing else is left to the planner.
+ * ranges fetches each page of the table once, in the order of the table. Nothing else is left to the planner. No range is
+ * read twice, so nothing of one is memoized.
  *
  * A bitmap that outgrows `work_mem` forgets which records of a page it means, and then tests all of them. At this size
  * that happens beyond ten million visible records.
  */
 export const WHOLE_RANGES = sql`SELECT set_config('enable_bitmapscan', 'on', true), set_config('enable_indexscan', 'off', true),
-  set_config('enable_indexonlyscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+  set_config('enable_memoize', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
   set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')) / 1024, 32768) || 'kB', true)`;

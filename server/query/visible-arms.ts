@@ -66,11 +66,11 @@ function listed(roots: readonly string[]): Fragment {
 
 /**
  * The namespaces in subtrees that have no keys. Only namespaces with records are listed, because only they have
- * counters.
+ * counters. `DISTINCT ON` walks the counters in their order, where `DISTINCT` may build a hash table for each root.
  */
 function namespacesBelow(roots: readonly string[], { family }: ArmsRequest): Fragment {
   return sql`(SELECT c.path AS at FROM unnest(${roots}::text[]) AS d (at) CROSS JOIN LATERAL (
-      SELECT DISTINCT c.path FROM record_counts AS c WHERE c.family = ${familyCode(family)}::smallint
+      SELECT DISTINCT ON (c.path) c.path FROM record_counts AS c WHERE c.family = ${familyCode(family)}::smallint
         AND c.path >= d.at AND c.path < left(d.at, -1) || '0' OFFSET 0) AS c) AS v`;
 }
 

@@ -52,7 +52,7 @@ const below = (depth: number): string => {
   return `${exists.text} AND ${key.text} = v.at`;
 };
 const DISSOLVED = flat(`(SELECT c.path AS at FROM unnest(?::text[]) AS d (at) CROSS JOIN LATERAL (
-    SELECT DISTINCT c.path FROM record_counts AS c WHERE c.family = ?::smallint
+    SELECT DISTINCT ON (c.path) c.path FROM record_counts AS c WHERE c.family = ?::smallint
       AND c.path >= d.at AND c.path < left(d.at, -1) || '0' OFFSET 0) AS c) AS v`);
 const NEWEST_FIRST = 'ORDER BY x.k0 DESC NULLS LAST, x.k1 ASC NULLS LAST';
 const AT_CREATED = `to_char(x.k0 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), x.k1::text`;
