@@ -6,7 +6,8 @@ export interface Suggester {
   readonly nearest: (text: string) => string | null;
 }
 
-const BUDGET = 2_000_000;
+/** Characters of the texts that were asked about, each as often as there are candidates. */
+const BUDGET = 32_000_000;
 
 /** Answers for a fixed list of candidates; the first of several equally near ones wins. */
 export function makeSuggester(candidates: Iterable<string>): Suggester {
@@ -14,8 +15,9 @@ export function makeSuggester(candidates: Iterable<string>): Suggester {
   let budget = BUDGET;
   return {
     nearest: (text) => {
-      if (budget < known.length) return null;
-      budget -= known.length;
+      const work = known.length * text.length;
+      if (budget < work) return null;
+      budget -= work;
       return nearest(text, known);
     },
   };
@@ -28,7 +30,7 @@ export function nearest(text: string, candidates: Iterable<string>): string | nu
   for (const candidate of candidates) {
     const allowed = Math.min(Math.floor(Math.max(candidate.length, text.length) / 3), bestDistance - 1);
     if (candidate === text || Math.abs(candidate.length - text.length) > allowed) continue;
-    const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(text.toLowerCase(), candidate.toLowerCase(), allowed);
     if (distance <= allowed) {
       best = candidate;
       bestDistance = distance;
@@ -37,20 +39,34 @@ export function nearest(text: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Insertions, removals, replacements, and swaps of neighbours. */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+/**
+ * Insertions, removals, replacements, and swaps of neighbours. More than `most` is Infinity, and is known as soon as no way to it is left.
+ * Only places that far from the diagonal count, so a row holds these alone: its place `d` is of the length `i + d - most` of `b`.
+ */
+function editDistance(a: string, b: string, most: number): number {
+  const far = (): number[] => new Array<number>(2 * most + 1).fill(Infinity);
+  let [before, previous, row] = [far(), far().map((_, d) => (d < most ? Infinity : d - most)), far()];
   for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replace = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let cost = Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, replace);
-      if (i > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
-      row.push(cost);
+    let least = Infinity;
+    for (let d = 0; d < row.length; d += 1) {
+      const j = i + d - most;
+      let cost = j === 0 ? i : Infinity;
+      if (j > 0 && j <= b.length) {
+        const isSame = a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
+        cost = Math.min(
+          (previous[d] ?? Infinity) + (isSame ? 0 : 1),
+          (previous[d + 1] ?? Infinity) + 1,
+          (row[d - 1] ?? Infinity) + 1,
+        );
+        const isSwap =
+          i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
+        if (isSwap) cost = Math.min(cost, (before[d] ?? Infinity) + 1);
+      }
+      row[d] = cost;
+      least = Math.min(least, cost);
     }
-    before = previous;
-    previous = row;
+    if (least > most) return Infinity;
+    [before, previous, row] = [previous, row, before];
   }
-  return previous[b.length] ?? 0;
+  return previous[b.length - a.length + most] ?? Infinity;
 }

@@ -31,6 +31,7 @@ export interface Names {
   /** Whether a role that is not listed here may be declared where a file could not be read. */
   readonly rolesMayBeMissing: boolean;
   readonly suggestRole: Suggester;
+  readonly suggestProvider: Suggester;
   readonly sink: Sink;
   readonly report: (document: PolicyDocument, at: Span, words: FindingWords) => void;
 }
@@ -52,6 +53,7 @@ export function collectNames(documents: readonly PolicyDocument[], sink: Sink): 
     },
     rolesMayBeMissing: documents.some((document) => document.header === null && !document.complete),
     suggestRole: makeSuggester(roles.keys()),
+    suggestProvider: makeSuggester(providers ?? []),
     sink,
     report: (document, at, words) => {
       sink.add(findingAt(document, at, words));

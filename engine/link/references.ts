@@ -9,7 +9,6 @@ import {
   joinedIdentities,
   mayBeProvider,
 } from '../model/identity.js';
-import { nearest } from '../diagnostics/nearest.js';
 import type { Principal } from '../model/policy-set.js';
 import type { Located, Span } from '../model/span.js';
 import { sortTexts } from '../model/order.js';
@@ -85,7 +84,7 @@ export function checkProvider(document: PolicyDocument, reference: Located<strin
     names.lackProvider(document, reference);
     return;
   }
-  const near = nearest(value, providers);
+  const near = names.suggestProvider.nearest(value);
   const help = near === null ? declareHelp(value) : `did you mean \`${near}\`?`;
   names.report(document, reference satisfies Span, {
     code: 'PROVIDER_UNKNOWN',

@@ -8,7 +8,7 @@ import { isScopeName, scopeOf } from '../model/scope.js';
 import { hasScope } from '../model/scope-set.js';
 import { isReachable, type LintWorld } from './lint-world.js';
 import { type LintContext, type LintFinding, placed, relatedTo } from './rule.js';
-import { nearest } from '../diagnostics/nearest.js';
+import { makeSuggester } from '../diagnostics/nearest.js';
 
 export function findUnreachableGrants(world: LintWorld, context: LintContext): void {
   const report = ({ id, place }: PolicyGrant, why: string, more: Pick<LintFinding, 'help' | 'related'>): void => {
@@ -78,10 +78,11 @@ export function listOf(families: readonly string[]): string {
 
 export function findUnstoredNamespaces({ set }: LintWorld, { stored, namespacePlace, report }: LintContext): void {
   if (stored === null) return;
+  const suggester = makeSuggester(stored);
   const meant = new Map<string, string | null>();
   for (const { id, namespace, place } of set.grants) {
     if (stored.has(namespace)) continue;
-    if (!meant.has(namespace)) meant.set(namespace, nearest(namespace, stored));
+    if (!meant.has(namespace)) meant.set(namespace, suggester.nearest(namespace));
     const near = meant.get(namespace) ?? null;
     report({
       code: 'LINT_NAMESPACE_UNSTORED',

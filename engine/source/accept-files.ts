@@ -97,8 +97,10 @@ function hidden(name: string, beside: Beside): NameRefusal {
   return { code: 'FILE_MISNAMED', message, help: renameHelp(name.replace(/^[.#~]+/, ''), beside) };
 }
 
+/** Judged by the beginning of the text, since any file may lie in the folder. */
 export function readsLikePolicy(bytes: Uint8Array): boolean {
-  return POLICY_TEXT.test(new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes));
+  const beginning = bytes.subarray(0, JUDGED_BYTES);
+  return POLICY_TEXT.test(new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(beginning));
 }
 
 /** A file that would be ignored by its name is refused if its text reads like policy. */
@@ -143,6 +145,7 @@ const IN_HIDDEN_FOLDER: NameRefusal = {
   message: 'a policy file in a hidden folder, which is not read',
   help: 'remove it, or move it to a folder whose name does not begin with a dot',
 };
+const JUDGED_BYTES = 1024 * 1024;
 const HIDDEN_FOLDER = /(?:^|\/)\.[^/]*\//;
 /** Files other than policy that a policy folder may hold without a warning. */
 const ASIDE = /^\.|^(?:.*\.md|CODEOWNERS|LICENSE)$/;
@@ -152,13 +155,16 @@ const SNAPSHOT = /^(?:.*[.-])?snapshot\.json$|\.dsse\.json$/;
 const LIKE_POLICY = /\.ya?ml|\.json[c5]?(?![a-z0-9])/i;
 /** Files that an editor keeps next to a file while it is open. */
 const OPEN_IN_EDITOR = /\.sw[a-z]$|\.un~$|swp$|#$/;
-/** A section of a policy file in YAML or JSON. It does not match prose, or other tools' mappings under a key that is a list here. */
+/**
+ * A section of a policy file in YAML or JSON. It does not match prose, or other tools' mappings under a key that is a list here. A
+ * comment ends with its line, so that there is one way to match lines of comments: with two, matching takes exponential time.
+ */
 const POLICY_TEXT = new RegExp(
   [
     /^bailiwick[ \t]*:[ \t]*\d/,
     /^within[ \t]*:[ \t]*["']?\//,
-    /^(?:roles|people)[ \t]*:\s*(?:#.*\s+)*(?:\{|[^\s:#{]+[ \t]*:\s)/,
-    /^(?:grants|guardrails|tests)[ \t]*:\s*(?:#.*\s+)*[-[]/,
+    /^(?:roles|people)[ \t]*:\s*(?:#[^\n\r]*[\n\r]\s*)*(?:\{|[^\s:#{]+[ \t]*:\s)/,
+    /^(?:grants|guardrails|tests)[ \t]*:\s*(?:#[^\n\r]*[\n\r]\s*)*[-[]/,
     /"(?:grants|guardrails)"\s*:\s*\[/,
   ]
     .map(({ source }) => source)

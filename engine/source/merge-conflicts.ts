@@ -2,7 +2,7 @@
 // would mean as YAML, and neither of its sides is read.
 import type { Span } from '../model/span.js';
 import { linesOf } from './split.js';
-import type { SourceFault } from './tree.js';
+import { MOST_FAULTS, type SourceFault } from './tree.js';
 
 const MARKER = /^ *(<{7}|\|{7}|={7}|>{7})(?: .*)?$/;
 const BARE_MARKER = /^={7}$/;
@@ -44,7 +44,7 @@ export function withoutConflicts(text: string, faults: readonly SourceFault[]): 
     const theirs = sides.findIndex((side) => /^ *=/.test(side));
     const kept = sectionsIn(sides[theirs] ?? '') > sectionsIn(sides[0] ?? '') ? theirs : 0;
     const read = sides.map((side, i) => (i === kept ? side.replace(/^ *[<=>]{7}.*/, blank) : blank(side)));
-    parts.push(text.slice(from, start), ...read);
+    parts.push(text.slice(from, start), read.join(''));
     from = end;
   }
   return parts.length === 0 ? text : [...parts, text.slice(from)].join('');
@@ -68,6 +68,7 @@ function markersOf(text: string): readonly Marker[] {
     const kind = MARKER.exec(words)?.[1]?.charAt(0);
     if (kind === undefined || (kind === '=' && !BARE_MARKER.test(words.trim()))) continue;
     markers.push({ start, end, kind, line, isAtEdge: words.startsWith(kind) });
+    if (markers.length === MOST_FAULTS) break;
   }
   return markers;
 }

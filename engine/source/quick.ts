@@ -173,10 +173,11 @@ function readInline(cursor: Cursor, column: number, depth: number): Node {
 }
 
 // The first characters exclude everything with a meaning in YAML. Inside, a colon is text if no space follows it, a hash is text if no
-// space precedes it, and a space is text if more text follows.
-const PLAIN_IN_BLOCK = /[A-Za-z0-9/_.+][^ \n:#]*(?:(?::(?![ \n]|$)|(?<! )#| +(?![ \n#]|$))[^ \n:#]*)*/y;
+// space precedes it, and a space is text if more text follows. A longer text has more of these than the stack of a pattern holds, and is
+// left to the whole parser.
+const PLAIN_IN_BLOCK = /[A-Za-z0-9/_.+][^ \n:#]*(?:(?::(?![ \n]|$)|(?<! )#| +(?![ \n#]|$))[^ \n:#]*){0,10000}/y;
 const PLAIN_IN_FLOW =
-  /[A-Za-z0-9/_.+][^ \n:#,[\]{}]*(?:(?::(?![ \n,[\]{}]|$)|(?<! )#| +(?![ \n#,[\]{}:]|$))[^ \n:#,[\]{}]*)*/y;
+  /[A-Za-z0-9/_.+][^ \n:#,[\]{}]*(?:(?::(?![ \n,[\]{}]|$)|(?<! )#| +(?![ \n#,[\]{}:]|$))[^ \n:#,[\]{}]*){0,10000}/y;
 /** One word. The keys of `sees` also have a path behind it. */
 const KEY = /[A-Za-z0-9][A-Za-z0-9._-]{0,200}(?: \/[A-Za-z0-9._~/-]{0,600})?(?=:(?:[ \n]|$))/y;
 const QUOTED_KEY = /"[^"\\\n]{0,200}"(?=:(?:[ \n]|$))/y;

@@ -4,7 +4,7 @@ import type { DiagnosticCode } from '../diagnostics/diagnostic-codes.js';
 import { firstFrom } from '../model/row-lists.js';
 import type { Span } from '../model/span.js';
 import { conflictFaults } from './merge-conflicts.js';
-import type { SourceFault } from './tree.js';
+import { MOST_FAULTS, type SourceFault } from './tree.js';
 
 export interface DecodedText {
   /** With LF line ends. Bytes that are not UTF-8 become replacement characters. Empty if nothing is readable. */
@@ -64,7 +64,11 @@ function decodeUtf8(bytes: Uint8Array): { readonly text: string; readonly faults
   const faults: SourceFault[] = [];
   let length = 0;
   let from = 0;
-  for (let invalid = nextInvalidByte(bytes, 0); invalid < bytes.length; invalid = nextInvalidByte(bytes, from)) {
+  for (
+    let invalid = nextInvalidByte(bytes, 0);
+    invalid < bytes.length && faults.length < MOST_FAULTS;
+    invalid = nextInvalidByte(bytes, from)
+  ) {
     const part = decode(from, invalid);
     length += part.length;
     parts.push(part, REPLACEMENT);
@@ -147,7 +151,7 @@ const ANY_FAULTY = /(?!\n)[\p{Cc}\p{Bidi_Control}\uFEFF\u2028\u2029\uFFF9-\uFFFB
 function characterFaults(text: string): SourceFault[] {
   if (!ANY_FAULTY.test(text)) return [];
   return CHARACTER_RULES.flatMap(({ code, pattern, message, help }) =>
-    Array.from(text.matchAll(pattern), ({ index, 0: run }) => ({
+    Array.from(firstMatches(text, pattern), ({ index, 0: run }) => ({
       code,
       start: index,
       end: index + run.length,
@@ -157,16 +161,29 @@ function characterFaults(text: string): SourceFault[] {
   );
 }
 
+function* firstMatches(text: string, pattern: RegExp): Generator<RegExpExecArray> {
+  let left = MOST_FAULTS;
+  for (const match of text.matchAll(pattern)) {
+    yield match;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
 const ODD_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]+/g;
-/** The indentation of a line, its dashes, its key, and the spaces behind them. Here spaces have a meaning. */
+/**
+ * The indentation of a line, its dashes, its key, and the spaces behind them. Here spaces have a meaning. More dashes are nested too
+ * deeply to be read.
+ */
 const LINE_HEAD =
-  /^[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*(?:-[ \u00A0\u2000-\u200A\u202F\u205F\u3000]+)*(?:[A-Za-z]+:[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*)?/gm;
+  /^[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*(?:-[ \u00A0\u2000-\u200A\u202F\u205F\u3000]+){0,1000}(?:[A-Za-z]+:[ \u00A0\u2000-\u200A\u202F\u205F\u3000]*)?/gm;
 
 /** Finds odd spaces in the heads of lines. Inside a text they are legal. */
 function spaceFaults(text: string): SourceFault[] {
   if (text.search(ODD_SPACES) < 0) return [];
   const faults: SourceFault[] = [];
   for (const { index: lineStart, 0: head } of text.matchAll(LINE_HEAD)) {
+    if (faults.length >= MOST_FAULTS) break;
     for (const { index, 0: run } of head.matchAll(ODD_SPACES)) {
       const start = lineStart + index;
       const message = 'a space that is not the plain one';
@@ -186,8 +203,9 @@ function normalFormFaults(text: string): SourceFault[] {
   const faults: SourceFault[] = [];
   let offset = 0;
   for (const line of text.split('\n')) {
+    if (faults.length >= MOST_FAULTS) break;
     if (line.normalize('NFC') !== line) {
-      const words = Array.from(line.matchAll(WORD)).filter(({ 0: word }) => word.normalize('NFC') !== word);
+      const words = Array.from(firstMatches(line, WORD)).filter(({ 0: word }) => word.normalize('NFC') !== word);
       for (const { index, 0: word } of words) {
         const start = offset + index;
         const help = `write it in composed form: \`${word.normalize('NFC')}\``;

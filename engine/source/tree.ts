@@ -47,6 +47,9 @@ export interface SourceFault extends Span {
   readonly related?: readonly (Span & { readonly message: string })[];
 }
 
+/** How many faults of one kind are looked for in a file. Far fewer are listed, and each takes memory. */
+export const MOST_FAULTS = 100_000;
+
 /** The number of texts that a file may still have. */
 export interface NodeBudget {
   left: number;

@@ -60,7 +60,7 @@ describe('at the limit a policy loads, and above it is refused', () => {
 });
 
 describe('hostile sizes', () => {
-  test.each<[string, string, string]>([
+  test.each<[string, string | Uint8Array, string]>([
     ['5,000 lists in flow style', `grants: ${'['.repeat(5_000)}${']'.repeat(5_000)}\n`, 'LIMIT_DEPTH'],
     ['a million open brackets', '['.repeat(1_000_000), 'LIMIT_DEPTH'],
     ['a million dashes', '- '.repeat(1_000_000), 'LIMIT_DEPTH'],
@@ -74,6 +74,25 @@ describe('hostile sizes', () => {
     ['a million commas', `a: [${','.repeat(1_000_000)}]\n`, 'YAML_COMMA_EXTRA'],
     ['10 MB of aliases in a line', `roles: [${'*a, '.repeat(2_500_000)}*a]\n`, 'YAML_ALIAS'],
     ['10 MB of tags in a line', `roles: [${'!a , '.repeat(2_000_000)}x]\n`, 'YAML_TAG'],
+    ['a plain text of 10 MB', `roles:\n  a: { description: ${'a '.repeat(5_000_000)}b }\n`, 'VALUE_TOO_LONG'],
+    [
+      'a plain text of 10 MB in block style',
+      `roles:\n  a:\n    description: ${'a:'.repeat(5_000_000)}b\n`,
+      'VALUE_TOO_LONG',
+    ],
+    ['5 million dashes before an odd space', `${'- '.repeat(5_000_000)}\u00a0b\n`, 'LIMIT_DEPTH'],
+    [
+      'a merge conflict with 200,000 lines that look like its middle',
+      `<<<<<<< a\n${'======= x\n'.repeat(200_000)}=======\n>>>>>>> b\n`,
+      'TEXT_MERGE_CONFLICT',
+    ],
+    ['2 million lines of merge conflicts', '=======\n'.repeat(2_000_000), 'TEXT_MERGE_CONFLICT'],
+    ['2 million control characters', `# ${'\u0001a'.repeat(2_000_000)}`, 'TEXT_CONTROL'],
+    [
+      '2 million bytes that are not UTF-8',
+      new Uint8Array(4_000_000).map((_, i) => (i % 2 === 0 ? 0xff : 0x61)),
+      'TEXT_NOT_UTF8',
+    ],
     ['an alias bomb', `roles:\n  a: &a [${'x, '.repeat(1_000)}x]\n  b: [${'*a, '.repeat(99)}*a]\n`, 'YAML_ANCHOR'],
   ])('%s: refused soon', (_, text, code) => {
     const spent = stopCpu();
@@ -91,6 +110,31 @@ describe('hostile sizes', () => {
     expect(summary(readExample(text))).toEqual([]);
     expect(summary(readExample(text.replace('---\n', '')))).toEqual([]);
     expect(spent()).toBeLessThan(20_000);
+  });
+
+  it.each<[string, string, readonly string[]]>([
+    ['a comment of many words', `grants:\n${'# '.repeat(60)}x\nend\n`, ['FILE_IGNORED']],
+    ['five million comments', `grants:\n${'#\n'.repeat(5_000_000)}`, ['FILE_IGNORED']],
+    ['comments before a list', `grants:\n${'# a b\n\n'.repeat(1_000)}  - { id: a }\n`, ['FILE_MISNAMED']],
+    ['comments with CR before a mapping', `roles: # a\r\n  # b\r\n  { a: {} }\r\n`, ['FILE_MISNAMED']],
+  ])('judges a text beside the policy soon: %s', (_, text, codes) => {
+    const spent = stopCpu();
+    const { diagnostics } = readFolder({ 'policy.yaml': POLICY, 'roles.yaml': ROLES, 'notes.txt': text });
+    expect(diagnostics.map(({ code }) => code)).toEqual(codes);
+    expect(spent()).toBeLessThan(2_000);
+  });
+
+  it('looks for the providers that were meant in bounded time', () => {
+    const provider = (i: number): string => `${'a'.repeat(50)}${String(i).padStart(4, '0')}${'b'.repeat(10)}`;
+    const providers = Array.from({ length: 1_000 }, (_, i) => `  ${provider(i)}: {}\n`).join('');
+    const members = Array.from({ length: 5_000 }, (_, i) => `"${'c' + provider(i) + 'd'}:x"`).join(', ');
+    const spent = stopCpu();
+    const { diagnostics } = readFolder({
+      'policy.yaml': `bailiwick: 1\nname: p\nproviders:\n${providers}`,
+      'roles.yaml': `roles:\n  a: { scopes: [resource:read], members: [${members}] }\n`,
+    });
+    expect(diagnostics[0]).toMatchObject({ code: 'PROVIDER_UNKNOWN', help: `did you mean \`${provider(0)}\`?` });
+    expect(spent()).toBeLessThan(10_000);
   });
 
   it('lists a hundred mistakes of one code in a file, and counts the rest', () => {
