@@ -50,6 +50,7 @@ import {
   publishReadiness,
   publishShadow,
   publishStore,
+  publishWorkers,
 } from './metrics/state-metrics.js';
 import { mergeSeries, type SeriesOfWorker } from './metrics/merge-series.js';
 import { makeRegistry as makeMetrics, type Series } from './metrics/series.js';
@@ -220,7 +221,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
     anonymous = openAnonymous(nobody, policies.current().policy);
     await prepareIssuers(actors.issuers, policies.current().policy);
   } catch (error) {
-    await revocations?.stop();
+    await Promise.all([actors.close(), revocations?.stop()]);
     throw error;
   }
   policies.subscribe(({ to }) => {
@@ -250,6 +251,8 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   publishReadiness(metrics, readiness);
   publishShadow(metrics, shadow);
   publishIssuers(metrics, actors.issuers);
+  const { workers = null } = options;
+  publishWorkers(metrics, workers);
   publishCertificates(metrics, certificates);
   if (options.audit !== undefined) publishAudit(metrics, options.audit);
   const stopped = options.audit === undefined ? () => undefined : recordLife(options.audit, policies);
@@ -346,7 +349,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       auditFolder: options.auditFolder ?? null,
       hasConsole: options.console === true,
       certificates,
-      workers: options.workers ?? null,
+      workers,
       authzen,
     }),
     revocations,

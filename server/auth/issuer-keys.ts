@@ -1,6 +1,6 @@
 // The keys of one issuer over time. They are fetched when they are needed and when they are old, one fetch at a time
 // with a pause between fetches, so no token can make the gateway ask often. Fetched keys outlive an outage of the
-// issuer for some time.
+// issuer for some time. What went wrong is tried again without a token, too: else nobody would know that it is over.
 import type { Instant } from '../../engine/index.js';
 import { TOKEN_LIMITS } from '../limits/credentials.js';
 import { isLoopbackUrl, type OutgoingAnswer, OutgoingError, reachedUrlFault, send } from '../net/outgoing.js';
@@ -30,9 +30,11 @@ export interface IssuerKeys {
    * asked, or was asked for it then: so a key that is missing is none of its keys.
    */
   readonly notAskedFor: (keyId: string) => number | null;
-  /** Fetches the keys. Null if that succeeded, otherwise why not. */
+  /** Fetches the keys. Null if that succeeded, otherwise why not. From then on tries again by itself, until `close`. */
   readonly prepare: () => Promise<Failure | null>;
   readonly state: () => KeysState;
+  /** Fetches nothing by itself any more. */
+  readonly close: () => void;
 }
 
 export interface KeysState {
@@ -56,22 +58,27 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   let triedAt: Instant | null = null;
   let failure: Failure | null = null;
   let fetching: Promise<void> | null = null;
+  let retrying: NodeJS.Timeout | null = null;
   /** The name that the last fetch was begun for, and those that were known before it. */
   let askedFor = new Set<string>();
 
+  /** What is wrong is said once, not after each fetch. */
   const fetchKeys = async (trace?: TraceHeaders): Promise<void> => {
     try {
       const fetched = await fetchKeySet(options, trace);
+      const isNews = failure !== null || fetchedAt === null || keys.length > 0;
       const known = new Map(keys.map((key) => [nameOf(key), key]));
       keys = fetched.map((key) => known.get(nameOf(key)) ?? key);
       fetchedAt = clock.now();
       if (failure !== null) log.info({ issuer, keys: keys.length }, 'the keys of an issuer can be fetched again');
-      if (keys.length === 0)
+      if (keys.length === 0 && isNews)
         log.warn({ issuer }, 'the issuer publishes no key for its algorithms: its tokens are refused');
       failure = null;
     } catch (error) {
+      const { message: before } = failure ?? {};
       failure = failureOf(error);
-      log.warn({ issuer, reason: failure.message, error }, 'the keys of an issuer could not be fetched');
+      if (failure.message !== before)
+        log.warn({ issuer, reason: failure.message, error }, 'the keys of an issuer could not be fetched');
     }
   };
   /** Joins the fetch that is under way. Does not begin one too soon after another. */
@@ -111,9 +118,15 @@ export function makeIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     },
     prepare: async () => {
       await refresh([]);
+      retrying ??= setInterval(() => {
+        if (failure !== null || keys.length === 0) void refresh([]);
+      }, TOKEN_LIMITS.keysRetry).unref();
       return failure;
     },
     state: () => ({ fetchedAt, keys: keys.length, failure }),
+    close: () => {
+      clearInterval(retrying ?? undefined);
+    },
   };
 }
 

@@ -155,7 +155,10 @@ export function makeOidcAuthenticator(
       const issuer = (known?.issuer ?? issuerOf(bearer))?.setting ?? null;
       return { isUnproven: known === undefined, issuer, authenticate };
     },
-    close: () => Promise.resolve(),
+    close: () => {
+      for (const { keys } of issuers) keys.close();
+      return Promise.resolve();
+    },
   };
 }
 

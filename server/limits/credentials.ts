@@ -50,6 +50,11 @@ export const TOKEN_LIMITS = Object.freeze({
   keysFresh: 5 * 60_000,
   /** The least time between two fetches of the keys of one issuer. */
   keysCoolDown: 10_000,
+  /**
+   * How often keys are fetched although no token needs them, while there are none or the last fetch failed. Longer than
+   * the least time between two fetches, so that tokens of new keys get their turn.
+   */
+  keysRetry: 30_000,
   /** How long known keys are used while the issuer cannot be reached. */
   keysKept: 24 * 3_600_000,
   /**

@@ -8,6 +8,14 @@ export const WORKER_LIMITS = Object.freeze({
   silence: 1_000,
   /** How often processes tell one another what has changed. */
   exchange: 100,
+  /** How often a worker says that it runs, and the primary looks who has said nothing since. */
+  sign: 1_000,
+  /**
+   * After how many looks at a worker that says nothing it counts as not answering, and is killed. Threads open policies, so
+   * even one of 1,000,000 grants delays a worker by less than a tenth of a second. The rest is for machines that are short of
+   * processors or memory. The primary counts its own looks and not time: if it was paused, it has not looked.
+   */
+  looks: Object.freeze({ quiet: 5, killed: 30 }),
   /**
    * The pause before a dead worker is replaced. It doubles each time, until a worker has lived for `stable`
    * milliseconds.

@@ -7,6 +7,7 @@ import type { Database, PoolFacts } from '../db/database.js';
 import type { CutReason } from '../http/connection.js';
 import type { ConnectionFacts } from '../http/connection-table.js';
 import type { Readiness } from '../http/readiness.js';
+import type { StatusOptions } from '../http/routes/status.js';
 import type { CertificateTimes } from '../http/tls-files.js';
 import type { ActivePolicy, PolicyState } from '../policy/active/active-policy.js';
 import type { Peers } from '../policy/store/peers.js';
@@ -260,6 +261,25 @@ export function publishReadiness(
 ): void {
   gauge({ name: 'bailiwick_ready', help: '1 if this check of /readyz passes, else 0.', labels: ['check'] }, async () =>
     Object.entries((await readiness()).checks).map(([check, said]) => [said === 'ok' ? 1 : 0, check]),
+  );
+}
+
+/** `workers` is null where one process answers. */
+export function publishWorkers({ gauge }: Registry, workers: StatusOptions['workers']): void {
+  gauge(
+    {
+      name: 'bailiwick_workers',
+      help: 'Processes that should answer requests of the API (configured), and those that do (answering); absent without workers.',
+      labels: ['state'],
+    },
+    () => {
+      if (workers === null) return [];
+      const { size, serving } = workers();
+      return [
+        [size, 'configured'],
+        [serving, 'answering'],
+      ];
+    },
   );
 }
 

@@ -51,6 +51,8 @@ export interface WorkerStart {
 export type ToPrimary =
   /** The worker listens from now on. Nobody hears a message sent before. */
   | { readonly kind: 'here' }
+  /** Its event loop runs. */
+  | { readonly kind: 'alive' }
   | { readonly kind: 'serving'; readonly generation: number; readonly at: TcpAt }
   /** The worker cannot start and ends. */
   | ({ readonly kind: 'failed' } & WorkerFault)

@@ -22,7 +22,7 @@ import { WORKER_LIMITS } from '../limits/workers.js';
 import type { ActivePolicy } from '../policy/active/active-policy.js';
 import { ageOf } from '../policy/active/staleness.js';
 import type { ToPrimary, ToWorker, WorkerStart } from './messages.js';
-import { gatherSeries } from './gathered-series.js';
+import { gatherSeries, type WorkerPlace } from './gathered-series.js';
 import { makeRateLedger } from './rate-ledger.js';
 import { startTeam, type WorkerTeam } from './team.js';
 
@@ -43,13 +43,13 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
   const doors = admin ?? { tcp: null, socket: null };
   let isLeaving = false;
   let team: WorkerTeam | null = null;
-  const isServed = (): boolean => team?.members().some(({ generation }) => generation !== null) === true;
+  const answering = (): readonly WorkerPlace[] => team?.answering() ?? [];
   let opened: GatewayServices | null = null;
   let stopNews = (): void => undefined;
   try {
     const gathering = gatherSeries(() => {
       team?.tell({ kind: 'series' });
-      return team?.members().filter(({ generation }) => generation !== null) ?? [];
+      return answering();
     });
     // Limits of the workers, for those that come later. What admins ask for counts by itself.
     const ledger = makeRateLedger();
@@ -60,12 +60,9 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
     const services = await makeServices({
       ...options,
       makeLimiter,
-      isLeaving: () => isLeaving || !isServed(),
+      isLeaving: () => isLeaving || answering().length === 0,
       askWorkers: gathering.ask,
-      workers: () => ({
-        size: config.workers,
-        serving: team?.members().filter(({ generation }) => generation !== null).length ?? 0,
-      }),
+      workers: () => ({ size: config.workers, serving: answering().length }),
     });
     opened = services;
     team = startTeam({

@@ -1,6 +1,6 @@
 // The workers of a gateway, as its primary sees them: started, replaced when they die, sent messages, and stopped in
-// order. A dead worker is replaced after a pause that grows each time. A start that fails is repeated for as long as
-// another worker serves.
+// order. A dead worker is replaced after a pause that grows each time, and so is one that hangs. A start that fails is
+// repeated for as long as another worker serves.
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from '../compose.js';
@@ -8,6 +8,7 @@ import type { TcpAt } from '../http/listen-at.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
 import type { Logger } from '../lib/ports.js';
 import { assertSameVersion } from '../lib/version.js';
+import type { WorkerPlace } from './gathered-series.js';
 import { closeUntaken } from './handed-over.js';
 import type { ToPrimary, ToWorker, WorkerFault, WorkerStart } from './messages.js';
 
@@ -20,10 +21,10 @@ export interface TeamOptions {
   readonly log: Logger;
 }
 
-type OtherMessage = Exclude<ToPrimary, { kind: 'here' | 'serving' | 'failed' | 'activated' }>;
+type OtherMessage = Exclude<ToPrimary, { kind: 'here' | 'alive' | 'serving' | 'failed' | 'activated' }>;
 
 export interface Said {
-  readonly member: Pick<Member, 'number' | 'replaced'>;
+  readonly member: WorkerPlace;
   readonly answer: (message: ToWorker) => void;
 }
 
@@ -32,7 +33,8 @@ export interface WorkerTeam {
   readonly ready: Promise<void>;
   /** Rejects with `WorkerError` when no worker serves and none can be replaced. Never resolves. */
   readonly failed: Promise<never>;
-  readonly members: () => readonly Member[];
+  /** Those that serve and do not hang. */
+  readonly answering: () => readonly WorkerPlace[];
   /** Where they listen; null before any does. */
   readonly address: () => TcpAt | null;
   /** Sends a message to all workers except the one with number `except`. */
@@ -41,15 +43,6 @@ export interface WorkerTeam {
   readonly hurry: () => void;
   /** Safe to call twice. */
   readonly close: (ending: Ending) => Promise<void>;
-}
-
-export interface Member {
-  readonly number: number;
-  readonly pid: number | null;
-  /** The activation by which it decides; null if it does not serve. */
-  readonly generation: number | null;
-  /** How many of its predecessors have died. */
-  readonly replaced: number;
 }
 
 /** A worker that cannot start. The message is its own, or describes how it ended. */
@@ -66,7 +59,10 @@ export class WorkerError extends Error {
 interface Slot {
   readonly number: number;
   worker: Worker | null;
+  /** The activation by which it decides; null if it does not serve. */
   generation: number | null;
+  /** How often the primary has looked since it last said something. */
+  looks: number;
   fault: WorkerFault | null;
   replaced: number;
   /** The number of consecutive starts that failed or workers that died soon. */
@@ -77,6 +73,8 @@ interface Slot {
   /** The timer of its next start, or of the start that is under way. */
   timer: NodeJS.Timeout | null;
 }
+
+const { quiet: QUIET, killed: KILLED } = WORKER_LIMITS.looks;
 
 export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerTeam {
   cluster.schedulingPolicy = cluster.SCHED_RR;
@@ -96,6 +94,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
     number: index + 1,
     worker: null,
     generation: null,
+    looks: 0,
     fault: null,
     replaced: 0,
     failures: 0,
@@ -137,8 +136,29 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
     else slot.timer = setTimeout(fork, pause, slot);
   };
 
+  /** Seconds since it last said something, as the primary has seen them. */
+  const silenceOf = ({ number, worker, looks }: Slot): Readonly<Record<string, unknown>> => ({
+    worker: number,
+    pid: worker?.process.pid,
+    seconds: (looks * WORKER_LIMITS.sign) / 1000,
+  });
+  const look = (): void => {
+    for (const slot of slots) {
+      if (slot.generation === null) continue;
+      slot.looks += 1;
+      if (slot.looks === QUIET) log.error(silenceOf(slot), 'a worker does not answer');
+      if (slot.looks !== KILLED) continue;
+      log.error(silenceOf(slot), 'a worker does not answer and is killed');
+      slot.worker?.process.kill('SIGKILL');
+    }
+  };
+
   const onSaid = (slot: Slot, message: ToPrimary): void => {
+    if (slot.looks >= QUIET) log.info(silenceOf(slot), 'a worker answers again');
+    slot.looks = 0;
     switch (message.kind) {
+      case 'alive':
+        return;
       case 'here':
         // It has been told to end before it could listen, and has nothing to end in order.
         if (closing !== null) slot.worker?.process.kill('SIGKILL');
@@ -184,6 +204,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
       return;
     }
     slot.worker = worker;
+    slot.looks = 0;
     const isSpawned = worker.process.pid !== undefined;
     // Needed for every worker, because an unhandled error event would end the primary.
     worker.on('error', (error) => {
@@ -211,6 +232,7 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
   };
 
   const close = async (ending: Ending): Promise<void> => {
+    clearInterval(looking);
     for (const { timer } of slots) clearTimeout(timer ?? undefined);
     const workers = slots.flatMap(({ worker }) => (worker?.process.pid === undefined ? [] : [worker]));
     const gone = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
@@ -225,18 +247,13 @@ export function startTeam({ size, start, onMessage, log }: TeamOptions): WorkerT
     clearTimeout(cut);
   };
 
+  const looking = setInterval(look, WORKER_LIMITS.sign);
   for (const slot of slots) fork(slot);
   return {
     ready: ready.promise.then(() => undefined),
     failed: failed.promise,
     address: () => address,
-    members: () =>
-      slots.map(({ number, worker, generation, replaced }) => ({
-        number,
-        pid: worker?.process.pid ?? null,
-        generation,
-        replaced,
-      })),
+    answering: () => slots.filter(({ generation, looks }) => generation !== null && looks < QUIET),
     tell: (message, except) => {
       for (const { number, worker } of slots) if (number !== except) say(worker, message);
     },

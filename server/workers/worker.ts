@@ -228,3 +228,4 @@ process.on('message', (message: ToWorker) => {
   void serving?.then((told) => told?.(message));
 });
 send({ kind: 'here' });
+setInterval(send, WORKER_LIMITS.sign, { kind: 'alive' });

@@ -15,6 +15,7 @@ import {
   publishReadiness,
   publishShadow,
   publishStore,
+  publishWorkers,
 } from '../../server/metrics/state-metrics.js';
 import { makeActivePolicy } from '../../server/policy/active/active-policy.js';
 import { NO_AGE_LIMITS } from '../../server/policy/active/staleness.js';
@@ -42,6 +43,7 @@ export async function everySeries(): Promise<ReadonlyMap<string, Series>> {
     totals: () => ({ compared: 0, gained: 0, lost: 0, both: 0, skipped: 0 }),
   });
   publishIssuers(registry, []);
+  publishWorkers(registry, null);
   publishCertificates(registry, null);
   publishChanges(registry, { state: () => null });
   publishConnections(registry, () => ({ max: 1, known: 0, strangers: 0 }));

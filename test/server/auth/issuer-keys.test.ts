@@ -1,5 +1,5 @@
 // The keys of an issuer over time: rotated, withdrawn, out of reach, and served by somebody who means harm.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type IncomingMessage, request, type RequestListener, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
@@ -7,8 +7,10 @@ import { mock } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { instantOf } from '../../../engine/index.js';
 import { type IssuerKeys, type IssuerKeysOptions, makeIssuerKeys } from '../../../server/auth/issuer-keys.js';
+import { TOKEN_LIMITS } from '../../../server/limits/credentials.js';
 import { NEVER_REACHED } from '../../support/never-reached.js';
 import { type IssuerKey, makeIssuerKey, openIssuer, type TokenIssuer } from '../../support/token-issuer.js';
+import { until } from '../../support/until.js';
 
 const START = instantOf(1_800_000_000_000);
 const MINUTE = 60_000;
@@ -39,9 +41,16 @@ beforeEach(() => {
   issuer.answerWith(null);
 });
 
+const opened: IssuerKeys[] = [];
+afterEach(() => {
+  for (const keys of opened.splice(0)) keys.close();
+});
+
 function open(more: Partial<IssuerKeysOptions> = {}): IssuerKeys {
   const options = { issuer: issuer.url, jwksUrl: `${issuer.url}/jwks`, algorithms: ['ES256'] as const };
-  return makeIssuerKeys({ ...options, clock: { now: () => now }, log, ...more });
+  const keys = makeIssuerKeys({ ...options, clock: { now: () => now }, log, ...more });
+  opened.push(keys);
+  return keys;
 }
 
 async function has(keys: IssuerKeys, keyId: string): Promise<boolean> {
@@ -180,11 +189,46 @@ describe('C23 an issuer out of reach', () => {
   });
 });
 
+describe('without a token', () => {
+  const { keysRetry } = TOKEN_LIMITS;
+  const retry = (): void => {
+    pass(keysRetry);
+    mock.timers.tick(keysRetry);
+  };
+  afterEach(() => {
+    mock.timers.reset();
+  });
+
+  test.each<[string, RequestListener]>([
+    ['does not answer', (request) => void request.socket.destroy()],
+    ['has no key', (_request, response) => void response.end('{"keys":[]}')],
+  ])('an issuer that %s is asked again until it does, and not once its keys are closed', async (_, listener) => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    const [keys, closed] = [open(), open()];
+    issuer.answerWith(listener);
+    await Promise.all([keys.prepare(), closed.prepare()]);
+    closed.close();
+    const before = issuer.asked.length;
+    retry();
+    await until(() => issuer.asked.length > before);
+    issuer.answerWith(null);
+    await until(() => {
+      // The answer before may still be under way.
+      retry();
+      return keys.state().keys === 1 && keys.state().failure === null;
+    });
+    const after = issuer.asked.length;
+    retry();
+    await open().prepare();
+    expect([issuer.asked.length, closed.state().keys]).toEqual([after + 1, 0]);
+  });
+});
+
 describe('what the operator is told', () => {
   const FAILED = 'the keys of an issuer could not be fetched';
   const away: RequestListener = (_request, response) => void response.writeHead(503).end();
 
-  test('each failed fetch with its reason, and that it is over', async () => {
+  test('what is wrong with its reason, once, and that it is over', async () => {
     const lines: unknown[][] = [];
     const line = (...parts: unknown[]): void => void lines.push(parts);
     const keys = open({ log: { info: line, warn: line, error: line } });
@@ -196,11 +240,15 @@ describe('what the operator is told', () => {
     const failure = { kind: 'unreachable', message: 'it answers with status 503' };
     expect(await keys.prepare()).toEqual(failure);
     expect(keys.state()).toEqual({ fetchedAt: START, keys: 1, failure });
+    pass(10_000);
+    expect(await keys.prepare()).toEqual(failure);
     issuer.answerWith((_request, response) => void response.end('{}'));
     pass(10_000);
     await keys.prepare();
     issuer.answerWith(null);
     issuer.publish([]);
+    pass(10_000);
+    await keys.prepare();
     pass(10_000);
     await keys.prepare();
     issuer.publish([first.jwk, second.jwk]);

@@ -126,6 +126,7 @@ describe('what is exposed', () => {
       'bailiwick_source_up gauge',
       'bailiwick_tls_certificate_expires_timestamp_seconds gauge',
       'bailiwick_tls_failures_total counter',
+      'bailiwick_workers gauge',
     ]);
     const others = series.filter(({ name }) => !name.startsWith('bailiwick_'));
     expect(others.length).toBeGreaterThan(10);
