@@ -57,7 +57,10 @@ export async function ownLog(folder: string): Promise<OwnedLog> {
 export function folderFault(folder: string, error: unknown): unknown {
   const code = codeOf(error);
   if (code === null || error instanceof AuditError) return error;
-  return new AuditError('audit.folder', `the audit folder ${folder} cannot be used (${code})`, { cause: error });
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return new AuditError(isFull ? 'audit.full' : 'audit.folder', `the audit folder ${folder} cannot be used (${code})`, {
+    cause: error,
+  });
 }
 
 /** What this process had of the log is gone. */

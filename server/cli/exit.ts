@@ -72,11 +72,18 @@ export class CliFailure extends Error {
   }
 }
 
-/** 6 if a file or the folder of the audit log cannot be used, 8 if the log is not what it should be. */
+const AUDIT_STATUSES: Readonly<Record<AuditError['code'], ExitStatus>> = {
+  'audit.folder': EXIT.precondition,
+  'audit.full': EXIT.away,
+  'audit.unreadable': EXIT.precondition,
+  'audit.damaged': EXIT.integrity,
+  'audit.truncated': EXIT.integrity,
+};
+
+/** 6 if a file or the folder of the audit log cannot be used, 10 if its disk is full, 8 if the log is not what it should be. */
 export function auditFailure(error: AuditError): CliFailure {
   const { code, message, help } = error;
-  const status = code === 'audit.folder' || code === 'audit.unreadable' ? EXIT.precondition : EXIT.integrity;
-  return new CliFailure(status, code, message, { help, cause: error });
+  return new CliFailure(AUDIT_STATUSES[code], code, message, { help, cause: error });
 }
 
 /** Adds what was found out before the failure to its JSON object. Returns anything else unchanged. */

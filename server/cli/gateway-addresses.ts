@@ -161,12 +161,15 @@ function addressFailure(flag: AddressFlag, { host, port }: Address): (error: unk
   };
 }
 
-/** Whoever has the address may be about to end, and one that moves between machines may be about to come. */
+/**
+ * Whoever has the address may be about to end, one that moves between machines may be about to come, and somebody may
+ * free a disk.
+ */
 function statusOf(error: unknown): ExitStatus {
   return PASSING.has(systemCodeOf(error)) ? EXIT.away : EXIT.precondition;
 }
 
-const PASSING: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EAI_AGAIN']);
+const PASSING: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'EAI_AGAIN', 'ENOSPC']);
 
 const HELP: Readonly<Record<AddressFlag, string>> = {
   '--listen': 'choose another address with --listen, as in `--listen 127.0.0.1:8090`',
@@ -193,10 +196,12 @@ export async function takeAdminSocket(log: Warnings, config: Config): Promise<Ad
     if (config.adminSocket === null) await makeFolder(dirname(path), 0o700);
     return await bindSocket(path);
   } catch (error) {
-    const reason = SOCKET_FAULTS.get(systemCodeOf(error));
+    const code = systemCodeOf(error);
+    const reason = SOCKET_FAULTS.get(code);
     if (reason === undefined) throw error;
     const message = `cannot listen on the socket \`${path}\`: ${reason}`;
-    const help = 'choose another path with --admin-socket, or `none`';
+    const first = code === 'ENOTSOCK' ? 'move it away, or ' : '';
+    const help = `${first}choose another path with --admin-socket, or \`none\``;
     if (config.adminSocket !== null) {
       throw new CliFailure(statusOf(error), 'serve.admin_socket', message, { help, cause: error });
     }
@@ -206,7 +211,8 @@ export async function takeAdminSocket(log: Warnings, config: Config): Promise<Ad
 }
 
 const SOCKET_FAULTS: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'another gateway listens on it, or something else is in its place'],
+  ['EADDRINUSE', 'another gateway listens on it'],
+  ['ENOTSOCK', 'something that is not a socket is in its place'],
   ['ENAMETOOLONG', 'its path is too long for a socket'],
   ['EACCES', 'this user may not write there'],
   ['EPERM', 'this user may not write there'],

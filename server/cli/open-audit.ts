@@ -74,7 +74,8 @@ async function checkpointsOf({ audit }: Config): Promise<CheckpointSettings | nu
   return { key, witnesses: witnesses.map(readWitness) };
 }
 
-function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): LogWitness {
+/** Throws `CliFailure` (2). */
+export function readWitness({ url, key: text }: { readonly url: string; readonly key: string }): LogWitness {
   const key = parseWitnessKey(text);
   if (key !== null) return { url, key };
   throw usage(

@@ -230,6 +230,14 @@ export function statusOfStore(code: string): ExitStatus {
   return STATUSES.get(code) ?? EXIT.precondition;
 }
 
+/**
+ * The same of a gateway. A store that takes no writes may be a primary that has become a standby: a gateway that is
+ * started again finds the new one, or room on the disk of the store. For a person's command it is something to mend first.
+ */
+export function statusOfGateway(code: string): ExitStatus {
+  return code === 'store.read_only' || code === 'store.full' ? EXIT.away : statusOfStore(code);
+}
+
 /** What mends itself, so that a supervisor may try again. */
 const TRANSIENT = ['unreachable', 'connections', 'busy', 'timeout', 'silent', 'failed', 'locked', 'replaced'].map(
   (name) => `store.${name}`,

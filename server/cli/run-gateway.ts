@@ -38,7 +38,7 @@ import { CliFailure, EXIT } from './exit.js';
 import { openTls, probesAtAdminAddresses, takeAddresses, takeAdminSocket, warnOfNetwork } from './gateway-addresses.js';
 import { type CliIo, print } from './io.js';
 import { type OpenAudit, openAudit, refusalsTo } from './open-audit.js';
-import { awaitStore, openStore, sayInLog, statusOfStore, storeFailure } from './open-store.js';
+import { awaitStore, openStore, sayInLog, statusOfGateway, storeFailure } from './open-store.js';
 import type { Format } from './options.js';
 import { type PolicyAtStart, publicationRule, type StartedFrom, startServing } from './policy-at-start.js';
 import { escapeText } from './render/escape.js';
@@ -68,12 +68,13 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
   if (!isLocal) warnOfNetwork(log, config);
   const stopWarnings = logWarnings(log);
   const reload = onReload(log);
+  // From here on: whoever asks what a gateway waits for gets the new certificate, too.
+  if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
   const tracing = await openTracing(io.env, log);
   let closing: (() => void) | null = null;
   const run = async (): Promise<void> => {
     // This comes before the store is made or migrated: if an address is taken, nothing is left behind.
-    const taken = isLocal ? { ...config, adminListen: null } : config;
-    const addresses = await takeAddresses(taken, tls);
+    const addresses = await takeAddresses(config, tls);
     const closeAddresses = (error: unknown): Promise<never> => closeAfter(error, addresses.close);
     const isAwaited = !isLocal && config.database.waitAtStart;
     const answerProbes = (reason: () => string): Promise<() => Promise<void>> =>
@@ -84,7 +85,7 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
           db,
           isLate: false,
         }));
-    const reached = await opening.catch(closeAddresses);
+    const reached = await opening.catch(async (error: unknown) => closeAddresses(await startFailure(error)));
     if (reached === null) {
       log.info({ signal: await termination.requested }, 'shutting down');
       await addresses.close();
@@ -160,7 +161,6 @@ export async function runGateway(io: CliIo, options: GatewayRun): Promise<void> 
       await announce(io, gateway, { ...options, admin });
       if (gateway.revocations !== null) reload.add(gateway.revocations);
       if (gateway.workers !== null) reload.add(gateway.workers);
-      if (tls !== null) reload.add(watchTlsFiles(tls, { log }));
       const { policies, activator } = gateway;
       if (gateway.activations !== null) reload.add(gateway.activations);
       const source = start?.source ?? null;
@@ -272,14 +272,11 @@ function authenticationFailure({ message, faults, cause }: AuthenticationError):
   return new CliFailure(EXIT.precondition, 'serve.authentication', message, { text, report, cause });
 }
 
-/**
- * A store that takes no writes may be a primary that has become a standby: a gateway that is started again finds the new
- * one. For a person's command it is a mistake in the name of the store.
- */
+/** What fails for the store ends a gateway in its own way. Returns anything else unchanged. */
 async function startFailure(error: unknown): Promise<unknown> {
   const failure = await storeFailure(error);
-  if (!(failure instanceof CliFailure) || failure.code !== 'store.read_only') return error;
-  return new CliFailure(EXIT.away, failure.code, failure.message, failure.detail);
+  if (!(failure instanceof CliFailure) || !failure.code.startsWith('store.')) return error;
+  return new CliFailure(statusOfGateway(failure.code), failure.code, failure.message, failure.detail);
 }
 
 /** Its commands would be refused for good. Started again, it gets a log that nobody has. */
@@ -297,7 +294,7 @@ function workerFailure(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'WorkerError' && 'code' in error)) return error;
   const { message } = error;
   const code = String(error.code);
-  const status = PASSING.has(code) ? EXIT.away : statusOfStore(code);
+  const status = PASSING.has(code) ? EXIT.away : statusOfGateway(code);
   return new CliFailure(status, code, `the workers cannot be started: ${message}`, { cause: error });
 }
 

@@ -1,6 +1,9 @@
 // Rules between settings, beyond the type of each.
+import { isIPv6 } from 'node:net';
+import { isLoopbackAddress } from '../net/addresses.js';
 import { reachedUrlFault } from '../net/outgoing.js';
 import type { Config } from './settings.js';
+import type { Address } from './value-types.js';
 
 /** A fault of one setting, by its key. */
 export interface Contradiction {
@@ -9,7 +12,8 @@ export interface Contradiction {
   readonly fix: string;
 }
 
-export function contradictionsOf({ authentication, audit, tls }: Config): readonly Contradiction[] {
+export function contradictionsOf(config: Config): readonly Contradiction[] {
+  const { listen, adminListen, authentication, snapshot, audit, tls } = config;
   const { oidc, introspection, mtls, anonymous } = authentication;
   const keyOf = (list: string, index: number, name: string): string =>
     `authentication.${list}.${String(index)}.${name}`;
@@ -20,6 +24,24 @@ export function contradictionsOf({ authentication, audit, tls }: Config): readon
     ...(mtls === null ? [] : [{ key: 'authentication.mtls.provider', text: mtls.provider }]),
   ];
   return [
+    ...(adminListen === null || !isTakenBy(listen, adminListen)
+      ? []
+      : [
+          {
+            key: 'adminListen',
+            message: 'has the port of `listen`, which takes it for the API',
+            fix: 'give `listen` and `adminListen` different ports, or set `adminListen: none`',
+          },
+        ]),
+    ...(snapshot.softAge === null || snapshot.hardAge === null || snapshot.softAge <= snapshot.hardAge
+      ? []
+      : [
+          {
+            key: 'snapshot.softAge',
+            message: 'is above `snapshot.hardAge`, so nothing would warn before that',
+            fix: 'set `snapshot.softAge` below `snapshot.hardAge`',
+          },
+        ]),
     ...repeated(issuers, 'give each issuer one entry'),
     ...oidc.flatMap(({ issuer, jwksUrl }, index) => {
       const fault = jwksUrl === null ? reachedUrlFault(issuer, 'private') : null;
@@ -65,6 +87,21 @@ export function contradictionsOf({ authentication, audit, tls }: Config): readon
           },
         ]),
   ];
+}
+
+/** Where other names than `localhost` lead is known when they are looked up. */
+function isTakenBy(one: Address, other: Address): boolean {
+  if (one.port === 0 || one.port !== other.port) return false;
+  const hosts = [one, other].map(({ host }) => plainHost(host));
+  // Also takes the port of every IPv4 address.
+  if (hosts[0] === hosts[1] || hosts.includes('::')) return true;
+  if (hosts.includes('0.0.0.0')) return !hosts.some(isIPv6);
+  return hosts.includes('localhost') && hosts.some(isLoopbackAddress);
+}
+
+/** An IPv6 address can be written in many ways. */
+function plainHost(host: string): string {
+  return isIPv6(host) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase();
 }
 
 function repeated(

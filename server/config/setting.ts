@@ -8,6 +8,8 @@ export type FileKind =
   | 'private key'
   | 'authorities'
   | 'keyring'
+  | 'signing key'
+  | 'audit folder'
   | 'revocations'
   | 'secret'
   | 'signers'
@@ -29,7 +31,7 @@ export interface SettingFacts {
   readonly secretFile?: true;
   /** Settings with the same choice exclude one another: the nearest source that gives any of them decides. */
   readonly choice?: string;
-  /** What the file at this path holds. */
+  /** What is at this path. */
   readonly file?: FileKind;
   /** The key of another setting. Without that one, this one means nothing. */
   readonly needs?: string;

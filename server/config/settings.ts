@@ -168,10 +168,12 @@ export const SETTINGS = Object.freeze({
   }),
   audit: group('the log of decisions', {
     folder: setting(PATH, {
+      file: 'audit folder',
       doc: 'folder of the log (default: `audit` in the data folder)',
       example: '/var/lib/bailiwick/audit',
     }),
     signingKey: setting(PATH, {
+      file: 'signing key',
       doc: 'private key of `keygen` that signs checkpoints of the log: after 1,000 events or ten minutes, and when the gateway ends',
       example: '/etc/bailiwick/audit.key',
     }),

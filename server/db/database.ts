@@ -11,7 +11,7 @@ import type { Knex } from 'knex';
 import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.js';
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
-import { addressOfUrl, externalSource, probeExternal, type StoreShape } from './external.js';
+import { externalSource, probeExternal, replicaSources, type StoreShape } from './external.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { makeReader, makeStatementNames, type StoreReader } from './prepared.js';
@@ -147,9 +147,7 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
     const { readUrls = [], replicaLag: lag = usual.replicaLag } = config;
-    const sources = readUrls.map((url) => ({ ...externalSource({ url, ...limits }), address: addressOfUrl(url) }));
-    if (new Set(sources.map(({ address }) => address)).size < sources.length)
-      throw new StoreError('store.url', 'two of the replicas that the settings name are one server: name each once');
+    const sources = replicaSources(readUrls, limits);
     const shape = await probeExternal(source);
     const closeStore = (): Promise<boolean> => Promise.resolve(true);
     const longest = { longestQuery: null, longestTransaction: limits.statementTimeout || null };

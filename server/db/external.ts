@@ -20,6 +20,7 @@ export interface ExternalOptions {
   readonly acquireTimeout: number;
 }
 
+/** Connects to nothing yet. Throws `StoreError` where the URL cannot be used. */
 export function externalSource(options: ExternalOptions): ConnectionSource {
   const { connectTimeout, acquireTimeout } = options;
   const config = configOf(options); // refuses a wrong URL now, not at the first request
@@ -52,6 +53,21 @@ export function externalSource(options: ExternalOptions): ConnectionSource {
     deadline: statementTimeout === 0 ? 0 : statementTimeout + POOL_LIMITS.statementGrace,
   };
   return source;
+}
+
+/** Throws `StoreError` where a URL cannot be used, or two are of one server. */
+export function replicaSources(
+  urls: readonly string[],
+  limits: Omit<ExternalOptions, 'url'>,
+): readonly (ConnectionSource & { readonly address: string })[] {
+  const sources = urls.map((url) => {
+    const source = externalSource({ url, ...limits });
+    const { host, port } = clientOf(url);
+    return { ...source, address: `${host}:${String(port)}` };
+  });
+  if (new Set(sources.map(({ address }) => address)).size < sources.length)
+    throw new StoreError('store.url', 'two of the replicas that the settings name are one server: name each once');
+  return sources;
 }
 
 /** The pool's own refusals: no connection was opened. */
@@ -237,12 +253,6 @@ const SSL_MODES: ReadonlySet<string> = new Set([
 export function placeOfUrl(url: string): string {
   const { host, port, database } = clientOf(url);
   return `${host}:${String(port)}, database ${database ?? 'named after the user'}`;
-}
-
-/** Host and port of a good URL: nothing secret. */
-export function addressOfUrl(url: string): string {
-  const { host, port } = clientOf(url);
-  return `${host}:${String(port)}`;
 }
 
 function clientOf(url: string): StoreClient {

@@ -62,7 +62,10 @@ export async function checkTcp({ host, port }: Pick<TcpAt, 'host' | 'port'>): Pr
 
 const UNUSED_PORT = 1;
 
-/** Rejects with `EADDRINUSE` if somebody listens there. Replaces a socket that nobody listens on any more. */
+/**
+ * Rejects with `EADDRINUSE` if somebody listens there, and with `ENOTSOCK` if something else is in its place. Replaces a
+ * socket that nobody listens on any more.
+ */
 export async function listenOnSocket(server: Server, path: string): Promise<SocketAt> {
   // The system would truncate a longer path to the address of another socket.
   if (Buffer.byteLength(path) > SYSTEM_LIMITS.socketPathBytes) throw systemError('ENAMETOOLONG', path);
@@ -106,7 +109,8 @@ async function takeName({ own, ino }: { readonly own: string; readonly ino: numb
     }
     const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
     if (found === undefined) continue;
-    if (!found.isSocket() || !(await isDead(path))) throw systemError('EADDRINUSE', path);
+    if (!found.isSocket()) throw systemError('ENOTSOCK', path);
+    if (!(await isDead(path))) throw systemError('EADDRINUSE', path);
     removeDead(path, found);
     hasRemoved = true;
   }

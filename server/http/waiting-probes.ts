@@ -43,14 +43,21 @@ export async function answerProbes(
 ): Promise<EndProbes> {
   let status: StatusAnswer = () => null;
   const listener = listenerOf(facts, (...asked) => status(...asked));
-  const server =
-    tls === null ? createServer(OPTIONS, listener) : createTlsServer({ ...OPTIONS, ...tls.context() }, listener);
+  const server = tls === null ? createServer(OPTIONS, listener) : makeTlsServer(tls, listener);
   server.maxConnections = HTTP_LIMITS.connectionsOfAddress;
   const at: TcpAt = { kind: tls === null ? 'tcp' : 'tls', host, port };
   const bound = await listenOnTcp(server, at);
   // Elsewhere status needs a key, which nobody can look up now.
   if (isLoopback(bound.host)) status = statusOf(facts, loopbackHost(bound));
   return endOf(server);
+}
+
+function makeTlsServer(tls: TlsIdentity, listener: RequestListener): Server {
+  const server = createTlsServer({ ...OPTIONS, ...tls.context() }, listener);
+  tls.onRenewed((context) => {
+    server.setSecureContext(context);
+  });
+  return server;
 }
 
 /** The same on the Unix socket of the gateway's own user. */

@@ -1,6 +1,6 @@
 // `config check` on the files that settings name: every one that a gateway could not use is reported at once, with its place, its path
 // and what to do; what a gateway would use with a warning is a warning here, too.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { formatPublicKey } from '../../engine/index.js';
@@ -10,7 +10,11 @@ import { rowsOf } from '../../server/config/setting.js';
 import { makeKeyPair } from '../../server/signing/ed25519.js';
 import { issue, type Issued, makeAuthority } from '../support/certificates.js';
 import { makeIo } from '../support/cli-io.js';
+import { runCli } from '../support/run-cli.js';
+import { newDataDir } from '../support/stores.js';
 import { makeFolder } from '../support/temp-folder.js';
+
+const URL = 'postgres://a@127.0.0.1:1/x';
 
 let folder: string;
 let authority: Issued;
@@ -24,6 +28,9 @@ beforeAll(async () => {
     revoked: `${'a'.repeat(64)}\n`,
     'not-revoked': 'alice hunter2-canary\n',
     'keyring.yaml': `threshold: 1\nkeys:\n  - { name: ann, publicKey: ${formatPublicKey(makeKeyPair().publicKey)} }\n`,
+    timed: `${URL}?query_timeout=5\n`,
+    signing: makeKeyPair().privatePem,
+    'policy/policy.yaml': 'bailiwick: 1\nname: checked\nproviders: { orcid: {} }\n',
     signers: 'ann@example.org ssh-ed25519 AAAA\n',
     url: 'postgres://a:hunter2-canary@db.example.org/x\n',
   });
@@ -31,7 +38,9 @@ beforeAll(async () => {
   await issue(folder, 'server', { authority });
   expired = await issue(folder, 'expired', { authority, days: -1 });
   mkdirSync(join(folder, 'a-folder'));
-  for (const name of ['secret', 'url', 'server.key', 'expired.key']) chmodSync(join(folder, name), 0o600);
+  renameSync(await newDataDir(), join(folder, '.bailiwick'));
+  for (const name of ['secret', 'url', 'timed', 'signing', 'server.key', 'expired.key'])
+    chmodSync(join(folder, name), 0o600);
 });
 
 interface Checked {
@@ -153,6 +162,80 @@ describe('config check', () => {
       expect(fix).toMatch(/\w/);
     }
     expect([status, report.ok]).toEqual([2, false]);
+  });
+
+  it.each<readonly [what: string, line: string, says: string, status: number, env?: Readonly<Record<string, string>>]>([
+    [
+      'a parameter of the URL that nobody knows',
+      `databaseUrl: ${URL}?query_timeout=5`,
+      '1:14: `databaseUrl`: the database URL has a parameter',
+      2,
+    ],
+    ['the same in a file', 'databaseUrlFile: timed', '1:18: `databaseUrl`: the database URL has a parameter', 2],
+    [
+      'an authority that is not there',
+      `databaseUrl: ${URL}?sslmode=require&sslrootcert=/none`,
+      '1:14: `databaseUrl`: sslrootcert=/none in the database URL cannot be read',
+      6,
+    ],
+    [
+      'one replica under two URLs',
+      `databaseReadUrl: ${URL} ${URL}2`,
+      '1:18: `databaseReadUrl`: two of the replicas',
+      2,
+      { DATABASE_URL: URL },
+    ],
+    [
+      'a replica that cannot be used',
+      `databaseReadUrl: ${URL}?pool=5`,
+      '1:18: `databaseReadUrl`: the database URL has a parameter',
+      2,
+      { DATABASE_URL: URL },
+    ],
+    ['a signing key that is none', 'audit: { signingKey: garbage }', '1:22: `audit.signingKey`: the file `', 2],
+    [
+      'a signing key that others can read',
+      'audit: { signingKey: server.crt }',
+      '1:22: `audit.signingKey`: the file `',
+      2,
+    ],
+    [
+      'an audit folder that is a file',
+      'dataDir: .bailiwick\naudit: { folder: garbage }',
+      '2:18: `audit.folder`: the audit folder ',
+      6,
+    ],
+    [
+      'an audit folder without a store',
+      'audit: { folder: audit }',
+      'dataDir: `dataDir`: settings of a gateway are given',
+      2,
+    ],
+    [
+      'no way in',
+      'authentication: { keys: { enabled: false } }',
+      '1:36: `authentication.keys.enabled`: no method of authentication',
+      2,
+    ],
+    [
+      'the key of a witness under another id',
+      `audit: { signingKey: signing, witnesses: [{ url: "https://w.example.org", key: w.example.org+00000000+${'A'.repeat(44)} }] }`,
+      '1:80: `audit.witnesses.0.key`: ',
+      2,
+    ],
+  ])('reports what `serve` refuses: %s', async (_, line, says, status, env = {}) => {
+    const { status: checked, report } = await check([line], env);
+    expect(report.faults.map(({ place, message }) => `${place}: ${message}`)).toEqual([expect.stringContaining(says)]);
+    for (const { fix } of report.faults) expect(fix).toMatch(/\w/);
+    expect(checked).toBe(2);
+    const at = ['--policy', 'policy', '--listen', '127.0.0.1:0', '--admin-listen', 'none'];
+    expect(await runCli(['serve', ...at], { cwd: folder, env })).toMatchObject({ status, stdout: '' });
+  });
+
+  it('makes no audit folder, which `serve` would', async () => {
+    const lines = ['dataDir: data', 'audit: { folder: logs/audit }'];
+    expect(await check(lines)).toMatchObject({ status: 0, report: { ok: true, faults: [] } });
+    expect(existsSync(join(folder, 'logs'))).toBe(false);
   });
 
   it('reports them beside every other error', async () => {

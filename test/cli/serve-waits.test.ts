@@ -2,18 +2,21 @@
 // store is there. Other commands, and a gateway that may not wait, end with the status that says "try again".
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { STATUS_ANSWER } from '../../server/api/admin-schemas.js';
 import { awaitStore } from '../../server/cli/open-store.js';
 import { loadConfig } from '../../server/config/index.js';
 import { openDatabase } from '../../server/db/database.js';
 import { storedActivations } from '../../server/policy/store/activations.js';
+import { issue, makeAuthority } from '../support/certificates.js';
 import { makeIo } from '../support/cli-io.js';
 import { keptLog, type LogLine } from '../support/kept-log.js';
 import { startPolicyServer } from '../support/policy-server.js';
@@ -170,6 +173,45 @@ if (findPostgres() === null) {
       child.kill('SIGTERM');
       expect((await ended)[0]).toBe(0);
       await server.crash();
+    });
+
+    test('has a new certificate there at once after SIGHUP', async () => {
+      const [folder, port] = [await makeFolder(), await freePort()];
+      const authority = await makeAuthority(folder);
+      const { certFile, keyFile } = await issue(folder, 'admin', { authority });
+      const admin = `adminListen: 0.0.0.0:${String(port)}\ntls: { certFile: ${certFile}, keyFile: ${keyFile} }`;
+      await writeFile(join(cwd, 'tls.yaml'), SETTINGS.replace('adminListen: none', admin));
+      const child = spawn(process.execPath, [CLI, 'serve', '--config', 'tls.yaml'], {
+        cwd,
+        env: { PATH: process.env['PATH'] ?? '', ...env },
+        stdio: ['ignore', 'inherit', 'pipe'],
+      });
+      const ended = once(child, 'exit');
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        stderr += chunk.toString();
+      });
+      const shown = async (): Promise<string | undefined> => {
+        const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+        await once(socket, 'secureConnect');
+        const { fingerprint256 } = socket.getPeerCertificate();
+        socket.destroy();
+        return fingerprint256;
+      };
+      const fingerprint = async (): Promise<string> => new X509Certificate(await readFile(certFile)).fingerprint256;
+      await until(() =>
+        shown().then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(await shown()).toBe(await fingerprint());
+      await issue(folder, 'admin', { authority });
+      child.kill('SIGHUP');
+      await until(() => stderr.includes('the TLS certificate was renewed'));
+      expect(await shown()).toBe(await fingerprint());
+      child.kill('SIGTERM');
+      expect((await ended)[0]).toBe(0);
     });
 
     test('ends with a status of its own where it may not wait, as other commands do', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -105,6 +105,23 @@ describe('serve', () => {
     expect(ran.stderr).toContain(`cannot listen on \`127.0.0.1:${String(port)}\`: another process uses the port`);
     expect(ran.stdout).toBe('');
     taken.close();
+  });
+
+  it('refuses an API and an admin listener at one address, before there is a store', async () => {
+    const none = join(await makeFolder(), 'data');
+    const at = ['--listen', '127.0.0.1:8090', '--admin-listen', '0.0.0.0:8090', '--data-dir', none];
+    const ran = await runCli(['serve', '--policy', policy, ...at]);
+    expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining('`adminListen` has the port of `listen`') });
+    expect(existsSync(none)).toBe(false);
+  });
+
+  it('leaves what is in the place of its admin socket, and waits for somebody to move it away', async () => {
+    const path = join(await makeFolder({ 'admin.sock': 'mine' }), 'admin.sock');
+    const quiet = ['--listen', '127.0.0.1:0', '--admin-listen', 'none', '--admin-socket', path];
+    const ran = await bailiwick('serve', '--policy', policy, ...quiet);
+    expect(ran).toMatchObject({ status: 6, stdout: '', stderr: expect.stringContaining('help: move it away, or ') });
+    expect(ran.stderr).toContain(`\`${path}\`: something that is not a socket is in its place`);
+    expect(await readFile(path, 'utf8')).toBe('mine');
   });
 
   it('ends with a status for which it is started again where its address has not come to this machine yet', async () => {
@@ -221,6 +238,18 @@ describe('local', () => {
     expect(served.ready).toMatchObject({ mode: 'local', store: { kind: 'embedded' } });
     expect((await call(served.port, { body: { family: 'namespace', namespace: '/' } })).status).toBe(200);
     served.child.kill('SIGINT');
+    expect(await served.ended).toBe(0);
+  });
+
+  it('may have the port of an admin listener, of which it has none', async () => {
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const at = `127.0.0.1:${String((free.address() as AddressInfo).port)}`;
+    free.close();
+    const settings = await makeFolder({ 'bailiwick.yaml': `adminListen: ${at}\n` });
+    const served = await start('local', '--config', `${settings}/bailiwick.yaml`, '--listen', at);
+    expect(served.ready['url']).toBe(`http://${at}`);
+    served.child.kill('SIGTERM');
     expect(await served.ended).toBe(0);
   });
 

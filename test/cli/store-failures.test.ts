@@ -83,6 +83,24 @@ if (!available)
     expect(stderr).not.toMatch(SECRETIVE);
   });
 
+  test('serve may be started again where the disk of its store is full, and another command waits for somebody', async () => {
+    await sql('postgres', 'CREATE DATABASE crowded');
+    expect((await run(['migrate'], urlOf('crowded'))).status).toBe(0);
+    await sql(
+      'crowded',
+      `CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room' USING ERRCODE = '53100'; END $$`,
+      ...['snapshots', 'api_keys'].map(
+        (table) => `CREATE TRIGGER crowded BEFORE INSERT ON bailiwick.${table} EXECUTE FUNCTION no_room()`,
+      ),
+    );
+    const env = { DATABASE_URL: urlOf('crowded') };
+    const ran = await spawnCli(['serve', '--config', 'serve.yaml', '--format', 'json'], { cwd, env });
+    const error = { code: 'store.full', message: 'the disk of the store is full (SQLSTATE 53100: no room)' };
+    expect([ran.status, JSON.parse(ran.stdout)]).toEqual([10, { error }]);
+    const key = await run([...CREATE_KEY, '--format', 'json'], urlOf('crowded'));
+    expect([key.status, JSON.parse(key.stdout)]).toEqual([6, { error }]);
+  });
+
   test('a connection ended during load says to run it again, which goes on', async () => {
     const blocker = new pg.Client({ connectionString: urlOf('whole') });
     await blocker.connect();

@@ -1,24 +1,28 @@
 // `bailiwick config check|example`: every setting with its source, and an example file to start from. The files that
-// settings name are checked as `serve` would: what keeps one from being used, and what `serve` warns about.
+// settings name are checked as `serve` would: what keeps one from being used, and what `serve` warns about. What depends
+// on the policy, the store, the network or other processes is not looked at.
 import type { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { AuditError } from '../../audit/audit-error.js';
 import { ClientSecretError, readClientSecret } from '../../auth/client-secret.js';
 import { readRevocations, RevocationsError } from '../../auth/revocations.js';
 import {
   type ChosenSetting,
+  type Config,
   type ConfigFault,
   type FileKind,
   readConfig,
   type SettingFile,
   type SettingFlags,
+  storeOf,
   writtenText,
 } from '../../config/index.js';
 import { exampleConfig } from '../../config/example.js';
 import { openTlsIdentity, readCertificates, requirePrivateKey, TlsFileError } from '../../http/tls-files.js';
-import { readSmallFile, SmallFileError } from '../../lib/small-file.js';
+import { readSmallFile, SmallFileError, systemCodeOf } from '../../lib/small-file.js';
 import { CONFIG_LIMITS } from '../../limits/command-line.js';
 import { SigningError } from '../../signing/signing-error.js';
-import { addReport } from '../exit.js';
+import { addReport, CliFailure } from '../exit.js';
 import { type Answer, type CliIo, write } from '../io.js';
 import { configFailure, formats, lineOfFault } from '../options.js';
 import { escapeText } from '../render/escape.js';
@@ -29,7 +33,7 @@ const CHECK = formats();
 
 const defineCheck = verb(CHECK, checkConfig, {
   description:
-    'read all settings and the files that they name as `serve` would; list each with its source, or every error with its place',
+    'read all settings and the files that they name as `serve` would, but not the policy, the store or the network; list each with its source, or every error with its place',
   settings: ['config', 'policy', 'dataDir', 'databaseUrl', 'listen', 'adminListen', 'adminSocket'],
   examples: {
     'what a gateway would run with, and why': 'bailiwick config check',
@@ -57,8 +61,11 @@ export const defineConfig = group({
 async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlags): Promise<Answer> {
   const read = await readConfig({ flags: options, env: io.env, cwd: io.cwd });
   const { file, settings } = read;
-  const found = await checkFiles(read.files, Date.now());
-  const placedAs = (kind: FileFinding['kind']): readonly ConfigFault[] =>
+  const found = [
+    ...(await checkFiles(read.files, Date.now())),
+    ...(read.config === null ? [] : await checkUses(read.config)),
+  ];
+  const placedAs = (kind: Finding['kind']): readonly ConfigFault[] =>
     found.filter((one) => one.kind === kind).map((one) => placed(one, settings));
   const faults = [...read.faults, ...placedAs('fault')];
   const warnings = placedAs('warning');
@@ -77,8 +84,9 @@ async function checkConfig(io: CliIo, options: Given<typeof CHECK> & SettingFlag
   return { json: () => report, text: () => renderTable(['SETTING', 'VALUE', 'SOURCE'], rows) };
 }
 
-function placed({ key, message, fix }: FileFinding, settings: readonly ChosenSetting[]): ConfigFault {
-  const place = settings.find((one) => one.key === key)?.place ?? key;
+function placed({ key, message, fix }: Finding, settings: readonly ChosenSetting[]): ConfigFault {
+  const given = settings.find((one) => [key, `${key}File`].includes(one.key) && one.place !== null);
+  const place = given?.place ?? key;
   return { place, message: `\`${key}\`: ${message}`, fix };
 }
 
@@ -86,15 +94,63 @@ function settingJson({ key, written, isSecret, level, place }: ChosenSetting): o
   return { key, value: written, source: level, place, ...(isSecret ? { secret: true } : {}) };
 }
 
-/** A finding about the file of one setting, by the setting's key. */
-interface FileFinding {
+/** A finding about one setting, by its key. */
+interface Finding {
   readonly kind: 'fault' | 'warning';
   readonly key: string;
   readonly message: string;
   readonly fix: string;
 }
 
-async function checkFiles(files: readonly SettingFile[], now: number): Promise<readonly FileFinding[]> {
+/** What `serve` asks of settings that are right by themselves. */
+async function checkUses(config: Config): Promise<readonly Finding[]> {
+  const [{ externalSource, replicaSources }, { StoreError }, { requireStoreOfGateway }, { readWitness }] =
+    await Promise.all([
+      import('../../db/external.js'),
+      import('../../db/failures.js'),
+      import('../open-store.js'),
+      import('../open-audit.js'),
+    ]);
+  const { requireAuthentication } = await import('./serve.js');
+  const store = storeOf(config);
+  // Nothing waits for a connection here.
+  const limits = { ...config.database, acquireTimeout: 0 };
+  const asked: readonly (readonly [key: string, ask: () => unknown])[] = [
+    [
+      'dataDir',
+      () => {
+        requireStoreOfGateway(config);
+      },
+    ],
+    [
+      'authentication.keys.enabled',
+      () => {
+        requireAuthentication(config);
+      },
+    ],
+    ...(store.kind === 'embedded'
+      ? []
+      : ([
+          ['databaseUrl', () => externalSource({ url: store.url, ...limits })],
+          ['databaseReadUrl', () => replicaSources(store.readUrls, limits)],
+        ] as const)),
+    ...config.audit.witnesses.map(
+      (witness, index) => [`audit.witnesses.${String(index)}.key`, () => readWitness(witness)] as const,
+    ),
+  ];
+  return asked.flatMap(([key, ask]): readonly Finding[] => {
+    try {
+      ask();
+      return [];
+    } catch (error) {
+      if (error instanceof StoreError) return [{ kind: 'fault', key, message: error.message, fix: error.help }];
+      if (!(error instanceof CliFailure)) throw error;
+      return [{ kind: 'fault', key, message: error.message, fix: error.detail.help ?? '' }];
+    }
+  });
+}
+
+async function checkFiles(files: readonly SettingFile[], now: number): Promise<readonly Finding[]> {
   const own = (await Promise.all(files.map((file) => checkFile(file, now)))).flat();
   const [certificate, key] = ['certificate', 'private key'].map((kind) => files.find((file) => file.kind === kind));
   if (certificate === undefined || key === undefined) return own;
@@ -103,7 +159,7 @@ async function checkFiles(files: readonly SettingFile[], now: number): Promise<r
 }
 
 /** Checks whether a certificate and a key that can each be used also belong together. */
-async function checkPair(certificate: SettingFile, key: SettingFile): Promise<readonly FileFinding[]> {
+async function checkPair(certificate: SettingFile, key: SettingFile): Promise<readonly Finding[]> {
   try {
     await openTlsIdentity({ certFile: certificate.path, keyFile: key.path, clientCaFile: null });
     return [];
@@ -112,7 +168,7 @@ async function checkPair(certificate: SettingFile, key: SettingFile): Promise<re
   }
 }
 
-async function checkFile(file: SettingFile, now: number): Promise<readonly FileFinding[]> {
+async function checkFile(file: SettingFile, now: number): Promise<readonly Finding[]> {
   try {
     const words = await WARNINGS_OF[file.kind](file.path, now);
     return words.map((message) => findingOf('warning', file, message));
@@ -145,6 +201,19 @@ const WARNINGS_OF: Readonly<Record<FileKind, Check>> = {
     await readKeyring({ path, shown: path });
     return [];
   },
+  'signing key': async (path) => {
+    const { readSigningKey } = await import('../../signing/key-file.js');
+    await readSigningKey({ path, shown: path });
+    return [];
+  },
+  // `serve` makes one that is not there.
+  'audit folder': async (path) => {
+    const { listLogs } = await import('../../audit/log-files.js');
+    await listLogs(path).catch(async (error: unknown) => {
+      if (systemCodeOf(error) !== 'ENOENT') throw (await import('../../audit/own-log.js')).folderFault(path, error);
+    });
+    return [];
+  },
   revocations: async (path) => {
     await readRevocations(path);
     return [];
@@ -165,6 +234,8 @@ const FIXES: Readonly<Record<FileKind, string>> = {
   'private key': 'name a PEM file with the private key of `tls.certFile`, not encrypted, that its owner alone can read',
   authorities: 'name a PEM file with the certificates of the authorities',
   keyring: 'name a file with a `threshold` and `keys`, each a `name` and the `publicKey` that `bailiwick keygen` shows',
+  'signing key': 'name a private key of `bailiwick keygen` that its owner alone can read',
+  'audit folder': 'name a folder that this user may read and write',
   revocations: 'name a file with a fingerprint of `whoami` or the log in each line; it may be empty',
   secret: 'name a file with the secret of the client and nothing else, that its owner alone can read',
   signers: 'name a file of allowed signers in the format of `ssh-keygen`',
@@ -192,7 +263,7 @@ async function exposure(path: string): Promise<readonly string[]> {
   return isExposed ? [`every user of this machine can read \`${path}\``] : [];
 }
 
-function findingOf(kind: FileFinding['kind'], file: SettingFile, message: string): FileFinding {
+function findingOf(kind: Finding['kind'], file: SettingFile, message: string): Finding {
   return { kind, key: file.key, message, fix: FIXES[file.kind] };
 }
 
@@ -201,6 +272,7 @@ function wordsOf(error: unknown, path = ''): string {
   if (error instanceof SmallFileError || error instanceof RevocationsError || error instanceof ClientSecretError)
     return `the file \`${path}\` ${error.message}`;
   if (error instanceof TlsFileError) return `the file ${error.message}`;
+  if (error instanceof AuditError) return error.message;
   if (error instanceof SigningError)
     return error.faults.length === 0 ? `the file ${error.message}` : error.faults.join('; ');
   throw error;

@@ -67,13 +67,7 @@ function asGateway(run: Run): (io: CliIo, options: Options) => Promise<void> {
 async function serve(io: CliIo, options: Options, termination: Termination): Promise<void> {
   const config = await configOf(io, options);
   (await import('../open-store.js')).requireStoreOfGateway(config);
-  const { keys, oidc, introspection, mtls, anonymous } = config.authentication;
-  const isOpen = keys.enabled || mtls !== null || anonymous !== null;
-  if (!isOpen && oidc.length === 0 && introspection.length === 0) {
-    const message = 'no method of authentication is enabled, so every request would be refused';
-    const help = 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`';
-    throw new CliFailure(EXIT.usage, 'serve.authentication', message, { help });
-  }
+  requireAuthentication(config);
   const { policyAtStart } = await import('../policy-at-start.js');
   const finding = policyAtStart(io, config, { typed: options.policy, signal: termination.signal });
   const found = await Promise.race([finding, termination.requested]);
@@ -82,9 +76,20 @@ async function serve(io: CliIo, options: Options, termination: Termination): Pro
   else await runGateway(io, { config, found, format: options.format, termination });
 }
 
+/** Throws `CliFailure` (2) where nobody could authenticate. */
+export function requireAuthentication({ authentication }: Config): void {
+  const { keys, oidc, introspection, mtls, anonymous } = authentication;
+  const isOpen = keys.enabled || mtls !== null || anonymous !== null;
+  if (!isOpen && oidc.length === 0 && introspection.length === 0) {
+    const message = 'no method of authentication is enabled, so every request would be refused';
+    const help = 'set `authentication.keys.enabled: true`, or name an issuer of tokens in `authentication.oidc`';
+    throw new CliFailure(EXIT.usage, 'serve.authentication', message, { help });
+  }
+}
+
 /** Like `serve`, for the unrestricted single user of this machine. */
 async function local(io: CliIo, options: Options, termination: Termination): Promise<void> {
-  const config = await configOf(io, options);
+  const config = await configOf(io, { ...options, adminListen: 'none' });
   (await import('../open-store.js')).requireStoreOfGateway(config);
   if (!isLoopbackName(config.listen.host)) {
     const message = 'local mode needs no credential, so it listens on a loopback address only';

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesS
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { BEGINNING } from '../../../server/audit/chain.js';
-import { lockLog, ownLog } from '../../../server/audit/own-log.js';
+import { folderFault, lockLog, ownLog } from '../../../server/audit/own-log.js';
 import { LOG, logFiles, logOf, readLines, writeLog } from '../../support/audit-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
 
@@ -101,6 +101,12 @@ describe('the end of a log', () => {
     const lock = lockLog(folder, LOG);
     expect(lock).not.toBeNull();
     await lock?.release();
+  });
+
+  it.each(['ENOSPC', 'EDQUOT'])('says that its disk is full (%s), which passes', (code) => {
+    expect(folderFault('/audit', Object.assign(new Error(code), { code }))).toMatchObject({
+      ...{ name: 'AuditError', code: 'audit.full', message: `the audit folder /audit cannot be used (${code})` },
+    });
   });
 
   it('is in a folder that can be used', async () => {

@@ -236,6 +236,11 @@ if (!mayMount) {
         name: 'StoreError',
         code: 'store.full',
       });
+      const policy = join(root, 'policy');
+      mkdirSync(policy);
+      writeFileSync(join(policy, 'policy.yaml'), 'bailiwick: 1\nname: full\nproviders: { orcid: {} }\n');
+      const at = ['--listen', '127.0.0.1:0', '--admin-listen', 'none', '--data-dir', disk];
+      expect(await runCli(['serve', '--policy', policy, ...at])).toMatchObject({ status: 10, stdout: '' });
       expect(left()).toEqual([]);
     });
 

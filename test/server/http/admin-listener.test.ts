@@ -332,7 +332,7 @@ describe('the Unix socket', () => {
     symlinkSync(socket, link);
     symlinkSync(join(folder, 'elsewhere'), dangling);
     for (const path of [link, dangling]) {
-      await expect(bindSocket(path)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+      await expect(bindSocket(path)).rejects.toMatchObject({ code: 'ENOTSOCK' });
       expect(readlinkSync(path)).not.toBe('');
     }
     expect(existsSync(join(folder, 'elsewhere'))).toBe(false);
