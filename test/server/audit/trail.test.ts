@@ -87,7 +87,8 @@ describeOnStores('the trail', (store) => {
     const owned = await ownLog(folder);
     const { log } = owned;
     await put(1, 2, 3, 4);
-    const claimed = await claimEvents(store.db, { log, after: 0, most: 10 });
+    const claim = (after: number): ReturnType<typeof claimEvents> => claimEvents(store.db, { log, after, most: 2 });
+    const claimed = [...(await claim(0)), ...(await claim(2))];
     const left = async (): Promise<readonly string[]> =>
       (await findLeft({ db: store.db, folder, log, end: null })).map(({ event }) => event.id);
     expect(await left()).toEqual(['event1', 'event2', 'event3', 'event4']);
@@ -100,6 +101,13 @@ describeOnStores('the trail', (store) => {
     expect(logFiles(folder)).toHaveLength(3);
     expect(await left()).toEqual(['event4']);
     await owned.release();
+  });
+
+  it('takes nothing for an event that somebody with the password of the store has put there', async () => {
+    await store.db.rows(sql`INSERT INTO audit_outbox (id, event) VALUES (${'x'}::text, ${'{"id":"x"}'}::text)`);
+    await expect(claimEvents(store.db, { log: 'any', after: 0, most: 1 })).rejects.toThrow(
+      'the outbox holds something that is not an event',
+    );
   });
 
   it('carries at its end what is in the outbox, however much that is', async () => {
