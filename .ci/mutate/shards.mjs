@@ -70,7 +70,7 @@ const AUDIT = {
   'check-chain': 'chain',
   checkpoint: '../signing/merkle',
   cite: 'cite',
-  drainer: 'late-owner trail lost-answers',
+  drainer: 'late-owner trail lost-answers failing-trail',
   'event-key': 'event',
   'event-schema': 'silences',
   event: 'event',
@@ -89,7 +89,7 @@ const AUDIT = {
   'measure-log': 'measure-log',
   'missing-logs': 'missing-logs',
   'named-snapshots': 'snapshots',
-  outbox: 'outbox trail lost-answers',
+  outbox: 'late-owner trail lost-answers outbox',
   'own-log': 'own-log log',
   'prepare-event': 'listed',
   provenance: 'event',
@@ -108,6 +108,7 @@ const AUDIT = {
 
 export const SHARDS = {
   'engine/evaluate': { tests: STEPS },
+  'engine/evaluate/cite-together.ts': { tests: ['engine/cite-together'] },
   'engine/evaluate/open-snapshot.ts': {
     tests: ['engine/opened-alike', 'engine/each-step', 'engine/table-file', 'engine/loaded-again'],
   },
@@ -123,7 +124,7 @@ export const SHARDS = {
       'engine/table-file',
     ],
   },
-  'engine/table/cite.ts': { tests: ['engine/table/cite', 'engine/each-step'] },
+  'engine/table/cite.ts': { tests: ['engine/table/cite', 'engine/each-step', 'engine/cite-together'] },
   'engine/table/columns.ts': { tests: ['engine/table/example', 'engine/table/columns'] },
   'engine/table/judge.ts': {
     tests: ['engine/table/judge', 'engine/table/runs', 'engine/each-step', 'engine/table/cite', 'engine/first-instant'],
@@ -198,6 +199,9 @@ export const SHARDS = {
   },
   ...ofEach('server/commands', COMMANDS),
   ...ofEach('server/audit', AUDIT),
+  'server/db/external.ts': {
+    tests: ['server/db/tls', 'server/db/refusals', 'server/db/external', 'server/db/pooler'],
+  },
 };
 
 /** Those of one folder: the names of the tests are below its tests. */

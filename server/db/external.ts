@@ -12,7 +12,7 @@ import { TIMES, timesOf } from './url-times.js';
 
 export interface ExternalOptions {
   readonly url: string;
-  /** Milliseconds; 0 means no limit. */
+  /** Milliseconds; 0 means no limit, whatever the database or the role is set to. */
   readonly statementTimeout: number;
   /** Milliseconds. */
   readonly idleInTransaction: number;
@@ -86,7 +86,7 @@ function limitsOf({ url, statementTimeout, idleInTransaction }: ExternalOptions)
     ['statement_timeout', statementTimeout],
     ['idle_in_transaction_session_timeout', idleInTransaction],
   ] as const;
-  return new Map([...usual.filter(([, time]) => time > 0), ...timesOf(parametersOf(url))]);
+  return new Map([...usual, ...timesOf(parametersOf(url))]);
 }
 
 /** These are set and not asked for when a connection is made, because poolers refuse to pass them on then. */

@@ -11,7 +11,7 @@ import {
   type Visibility,
   visibilityDigest,
 } from '../../../engine/index.js';
-import { cite, requestOf, toldDecision } from '../../../server/audit/cite.js';
+import { cite, citeHeld, requestOf, toldDecision } from '../../../server/audit/cite.js';
 import { type AccessAsked, askedOf, type CopyAsked, queryAsked } from '../../../server/audit/event.js';
 import { AUDIT_LIMITS } from '../../../server/limits/logs.js';
 import { pathOf } from '../../support/gateway.js';
@@ -99,6 +99,12 @@ describe('an access', () => {
   });
 });
 
+it('what an actor holds in a namespace has the grants of each scope', () => {
+  const held = { resolved: actorOf('ana'), namespace: SOURCE, scopes: ['process-template:write', 'resource:read'] } as const; // prettier-ignore
+  expect(citeHeld(held, AT)).toMatchObject({ cited: { grants: ['read', 'records'] } });
+  expect(citeHeld({ ...held, scopes: [] }, AT)).toEqual({ decision: { decision: 'allow', grants: [] }, cited: { grants: [] } }); // prettier-ignore
+});
+
 describe('a visible set', () => {
   const asked = (context: string): AccessAsked =>
     queryAsked({ family: 'resource', context: pathOf(context), reach: 'subtree' });
@@ -152,8 +158,10 @@ describe('a visible set', () => {
   });
 
   it('has the grants of its first hundred parts', () => {
-    const { decision } = cite({ access: asked('/parts'), resolved: actorOf('cy') }, AT);
-    expect(idsOf(decision)).toEqual(Array.from({ length: 100 }, (_, i) => `part${pad(i)}`));
+    const grants = Array.from({ length: 100 }, (_, i) => `part${pad(i)}`);
+    const { decision, cited } = cite({ access: asked('/parts'), resolved: actorOf('cy') }, AT);
+    // The others are not looked for, and so not counted.
+    expect([idsOf(decision), cited]).toEqual([grants, { grants }]);
   });
 });
 

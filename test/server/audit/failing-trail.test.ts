@@ -6,6 +6,7 @@ import { expect, it } from '@jest/globals';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { type FileLayer, systemFiles } from '../../../server/audit/file-layer.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
+import { AUDIT_LIMITS } from '../../../server/limits/logs.js';
 import { makeKeyPair, openPrivatePem, type SigningKey } from '../../../server/signing/ed25519.js';
 import { failure, faultyFiles, readLines } from '../../support/audit-log.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
@@ -41,7 +42,11 @@ describeOnStores('a trail that fails', (store) => {
     const healthy = await openIn(other);
     healthy.wake();
     await untilEmpty();
-    expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([{ events: 3 }]);
+    const message = 'events of commands were handed back, for other gateways to record';
+    expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([{ message, events: 3 }]);
+    // It looks by itself meanwhile, and does not say that it can go on.
+    await sleep(1.2 * AUDIT_LIMITS.retryDelay);
+    expect(lines.filter(({ level }) => level === 'info')).toEqual([]);
     full = false;
     await until(() => failing.fault() === null);
     await put(4);

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { sql } from '../../../server/db/sql.js';
+import { findLeft } from '../../../server/audit/drainer.js';
 import { claimEvents, knownLogs, recordInTransaction, removeEvents } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
 import { verifyLogs } from '../../../server/audit/verify.js';
+import { AUDIT_LIMITS } from '../../../server/limits/logs.js';
 import { takeLock } from '../../../server/lib/owner-lock.js';
 import { eventOf, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
 import { describeOnStores } from '../../support/stores.js';
@@ -78,6 +80,54 @@ describeOnStores('the trail', (store) => {
     await closeAll();
     expect(ids(folder)).toEqual(['event1', 'event2', 'event3', 'event4']);
     expect(await verifyLogs(folder)).toMatchObject({ ok: true, events: 4 });
+  });
+
+  it('finds what was appended in each file of the log, and nothing where there is none', async () => {
+    const folder = await makeFolder();
+    const owned = await ownLog(folder);
+    const { log } = owned;
+    await put(1, 2, 3, 4);
+    const claim = (after: number): ReturnType<typeof claimEvents> => claimEvents(store.db, { log, after, most: 2 });
+    const claimed = [...(await claim(0)), ...(await claim(2))];
+    const left = async (): Promise<readonly string[]> =>
+      (await findLeft({ db: store.db, folder, log, end: null })).map(({ event }) => event.id);
+    expect(await left()).toEqual(['event1', 'event2', 'event3', 'event4']);
+    const writer = writerOf(folder, { ...owned, fileBytes: 1 });
+    for (const { event } of claimed.slice(0, 3)) {
+      writer.add(event);
+      await writer.sync();
+    }
+    await writer.close();
+    expect(logFiles(folder)).toHaveLength(3);
+    expect(await left()).toEqual(['event4']);
+    await owned.release();
+  });
+
+  it('takes nothing for an event that somebody with the password of the store has put there', async () => {
+    await store.db.rows(sql`INSERT INTO audit_outbox (id, event) VALUES (${'x'}::text, ${'{"id":"x"}'}::text)`);
+    await expect(claimEvents(store.db, { log: 'any', after: 0, most: 1 })).rejects.toThrow(
+      'the outbox holds something that is not an event',
+    );
+  });
+
+  it('carries at its end what is in the outbox, however much that is', async () => {
+    const folder = await makeFolder();
+    await openIn(folder);
+    const numbers = Array.from({ length: 2 * AUDIT_LIMITS.drained + 1 }, (_, index) => index + 1);
+    await put(...numbers);
+    await closeAll();
+    expect(ids(folder)).toEqual(numbers.map((n) => `event${String(n)}`));
+  });
+
+  it('carries what it is told of before it would look by itself', async () => {
+    const trail = await openIn(await makeFolder());
+    const from = performance.now();
+    for (let n = 1; n <= 8; n += 1) {
+      await put(n);
+      trail.wake();
+      await untilEmpty();
+    }
+    expect(performance.now() - from).toBeLessThan(6 * AUDIT_LIMITS.retryDelay);
   });
 
   it('claims nothing once another process has taken over its log', async () => {
@@ -159,6 +209,17 @@ describeOnStores('the trail', (store) => {
     const known = await knownLogs(store.db);
     const { log, head } = trail.at();
     expect(known).toContainEqual({ log, ...head, host: hostname(), folder });
+  });
+
+  it('notes it at its end with events, too, that were in no outbox', async () => {
+    const folder = await makeFolder();
+    const trail = await openIn(folder);
+    trail.record(REFUSED);
+    await closeAll();
+    const [written] = (await verifyLogs(folder)).logs;
+    expect(written?.head?.seq).toBe(1);
+    const at = { host: hostname(), folder };
+    expect(await knownLogs(store.db)).toContainEqual({ log: written?.log, ...written?.head, ...at });
   });
 
   it('takes over what a log that was moved away had claimed and does not have, once', async () => {

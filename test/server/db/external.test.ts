@@ -6,9 +6,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { openDatabase } from '../../../server/db/database.js';
 import type { Database } from '../../../server/db/database.js';
 import { READY_IDLE, TYPE, errorFrame, greeting } from '../../../server/db/embedded/wire.js';
+import { externalSource } from '../../../server/db/external.js';
 import { toStoreProblem } from '../../../server/http/store-problem.js';
 import { sql } from '../../../server/db/sql.js';
 import { inTransaction } from '../../../server/db/transaction.js';
+import { DATABASE_LIMITS } from '../../../server/limits/store.js';
 import type { TestPostgres } from '../../support/postgres.js';
 import { findPostgres, runSql, startPostgres } from '../../support/postgres.js';
 import { PATIENT } from '../../support/stores.js';
@@ -33,6 +35,7 @@ describe('a database URL', () => {
     ['with a broken port', 'postgres://admin:hunter2@localhost:99999999/db', 'store.url'],
     ['with a key file that is not there', 'postgres://admin:hunter2@localhost/db?sslkey=/nowhere/hunter2', 'store.tls'],
     ['with a CA file that is not there', 'postgres://admin:hunter2@localhost/db?sslrootcert=/nowhere/ca', 'store.tls'],
+    ['with a client certificate that is not there', 'postgres://a:hunter2@localhost/b?sslcert=/nowhere', 'store.tls'],
     [
       'with a limit that the driver does not keep',
       'postgres://admin:hunter2@localhost/db?query_timeout=9',
@@ -79,6 +82,18 @@ it('a server that says goodbye with its answer costs one request, not those afte
   expect(server.clients()).toBe(3);
   await database.close();
   server.close();
+});
+
+it('a server that can be reached again is asked once whether it can', async () => {
+  const server = await partingServer(0);
+  const { url, close } = server;
+  const { connectTimeout, idleInTransaction } = DATABASE_LIMITS;
+  const source = externalSource({ url, statementTimeout: 0, idleInTransaction, connectTimeout, acquireTimeout: 1_000 });
+  await failure(source.reach(() => Promise.reject(new Error('away'))));
+  await source.assertOpens();
+  await source.assertOpens();
+  expect(server.clients()).toBe(1);
+  close();
 });
 
 if (findPostgres() === null) {
@@ -134,6 +149,14 @@ if (findPostgres() === null) {
       const own = await openDatabase({ kind: 'external', url, statementTimeout: 400, maxConnections: 1 });
       const { rows } = await own.knex.raw<{ rows: unknown[] }>('select current_setting(?) as shown', [name]);
       expect(rows).toEqual([{ shown }]);
+      await own.close();
+    });
+
+    it('lets a statement take as long as it takes where there is no limit, whatever its role is set to', async () => {
+      await runSql(server.url, "CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET statement_timeout = '100ms'");
+      const url = server.url.replace('//postgres@', '//hasty@');
+      const own = await openDatabase({ kind: 'external', url, statementTimeout: 0, maxConnections: 1 });
+      await own.knex.raw('select pg_sleep(0.5)');
       await own.close();
     });
 

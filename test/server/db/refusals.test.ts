@@ -12,6 +12,7 @@ import { openDatabase } from '../../../server/db/database.js';
 import { sql } from '../../../server/db/sql.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { spawnCli } from '../../support/run-cli.js';
+import { makeFolder } from '../../support/temp-folder.js';
 import { withTls } from '../../support/tls-postgres.js';
 
 /** What a connection begins with, after the length. */
@@ -47,9 +48,30 @@ describe('before the PostgreSQL is asked', () => {
     );
   });
 
+  test('so is one that was cut off', async () => {
+    const path = join(await makeFolder({ 'ca.pem': '-----BEGIN CERTIFICATE-----\nMIIB' }), 'ca.pem');
+    expect(await wordsOf(`postgres://admin:hunter2@localhost/db?sslrootcert=${path}`)).toBe(
+      `store.tls: sslrootcert=${path} in the database URL has no certificate in PEM form`,
+    );
+  });
+
+  test('so is a URL of another database', async () => {
+    expect(await wordsOf('mysql://admin:hunter2@localhost/db')).toBe(
+      'store.url: the database URL does not begin with postgres:// or postgresql://',
+    );
+  });
+
   test('so is a parameter that the driver would ignore', async () => {
     expect(await wordsOf('postgres://admin:hunter2@localhost/db?sslmode=require&channel_binding=require')).toMatch(
       /^store\.url: the database URL has a parameter that the driver does not know, `channel_binding`; it knows host, port, /,
+    );
+  });
+});
+
+test('where nothing listens is told, however the environment wants TLS to begin', async () => {
+  await withVariable('PGSSLNEGOTIATION', 'direct', async () => {
+    expect(await wordsOf('postgres://admin@127.0.0.1:1/db?sslmode=require')).toMatch(
+      /^store\.unreachable: the PostgreSQL at 127\.0\.0\.1:1, database db /,
     );
   });
 });
@@ -187,10 +209,14 @@ if (findPostgres() === null) {
       }
     });
 
-    it('is migrated without a word of the driver or of Node', async () => {
+    it.each([
+      ['first', (ca: string) => `sslmode=require&${ca}`],
+      ['last', (ca: string) => `${ca}&sslmode=require`],
+    ])('is migrated without a word of the driver or of Node, with its sslmode %s', async (_, parametersOf) => {
+      const parameters = parametersOf(`sslrootcert=${join(folder, 'server.crt')}`);
       const ran = await spawnCli(['migrate'], {
         env: {
-          DATABASE_URL: `postgres://asked@127.0.0.1:${String(port)}/postgres?sslmode=require&sslrootcert=${join(folder, 'server.crt')}`,
+          DATABASE_URL: `postgres://asked@127.0.0.1:${String(port)}/postgres?${parameters}`,
           PGPASSFILE: await passwordFile(),
         },
       });

@@ -42,6 +42,7 @@ describe('the TLS parameters of a database URL', () => {
       [`sslmode=${mode}`, {}],
       [`sslmode=${mode}&sslrootcert=CA`, { ca: 'authority.crt' }],
     ]),
+    ['sslmode=verify-full&sslrootcert=', {}],
     ['sslrootcert=CA', { ca: 'authority.crt' }],
     ['sslcert=CERT&sslkey=KEY&sslrootcert=CA', { ca: 'authority.crt', cert: 'client.crt', key: 'client.key' }],
     ['ssl=true', true],
@@ -104,11 +105,20 @@ describe('a connection that cannot be opened', () => {
     ['28P01', 'store.refused'],
     ['57P03', 'store.unreachable'],
     ['53300', 'store.connections'],
+    ['42501', 'store.grants'],
+    ['08P01', 'store.unreachable'],
   ])('because of %s is a failure of the store', async (what, code) => {
     const error = what.includes(' ') ? new Error(what) : coded(what);
     const failure = await reach(sourceOf('postgres://a:hunter2@localhost/b'), error);
-    expect(failure).toMatchObject({ name: 'StoreError', code, cause: error });
+    const message = expect.stringMatching(`PostgreSQL at localhost:5432, database b.*: ${what}$`);
+    expect(failure).toMatchObject({ name: 'StoreError', code, cause: error, message });
     expect(storeFailure(failure)).toBe('unavailable');
+  });
+
+  it('because of a pooler that does not pass a parameter on is refused', async () => {
+    const words = 'unsupported startup parameter: statement_timeout';
+    const error = Object.assign(new Error(words), { code: '08P01' });
+    expect(await reach(sourceOf('postgres://a@localhost/b'), error)).toMatchObject({ code: 'store.refused' });
   });
 
   it('is known until one can be, unless the server was only busy', async () => {
