@@ -65,7 +65,10 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     if (fault === (before?.fault ?? null)) return;
     if (fault !== null) {
       lost.set(replica, { since: before?.since ?? performance.now(), fault });
-      log.warn({ replica, fault, ...(reason === null ? {} : { reason }) }, `${REPLICA[fault]}: others answer its queries`);
+      log.warn(
+        { replica, fault, ...(reason === null ? {} : { reason }) },
+        `${REPLICA[fault]}: others answer its queries`,
+      );
       return;
     }
     log.info({ replica, seconds: secondsSince(before?.since ?? 0) }, 'the replica is back');

@@ -170,8 +170,7 @@ interface Look extends Pick<Offered, 'after'> {
 }
 
 /** `fault`: the source has nothing to offer, or cannot be read. `unknown`: nobody waited for its answer. */
-type SourceAnswer =
-  LookResult | { readonly kind: 'fault'; readonly fault: PolicyFault } | { readonly kind: 'unknown' };
+type SourceAnswer = LookResult | { readonly kind: 'fault'; readonly fault: PolicyFault } | { readonly kind: 'unknown' };
 
 const UNKNOWN: SourceAnswer = Object.freeze({ kind: 'unknown' });
 

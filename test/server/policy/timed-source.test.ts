@@ -120,7 +120,14 @@ it('is told by its files in any folder below it, and in those that links lead to
 });
 
 it('is not told by files that no policy has, however they are written', async () => {
-  const names = ['.sync-state', '.policy.yaml.swp', 'README.md', '.git/index', '..data/policy.yaml', '.tool/state.json'];
+  const names = [
+    '.sync-state',
+    '.policy.yaml.swp',
+    'README.md',
+    '.git/index',
+    '..data/policy.yaml',
+    '.tool/state.json',
+  ];
   const counted = ['.team.yaml', '.team.yml', '.old/team.yaml', 'team.yml', 'notes.txt', 'deep/a.yaml'];
   const path = join(await makeFolder({ 'policy/policy.yaml': 'a', 'policy/deep/.keep': '' }), 'policy');
   const write = (name: string, text: string): void => {
