@@ -141,6 +141,7 @@ export {
   hiddenFolderRefusal,
   hiddenRefusal,
   isForeignFolder,
+  mayMatter,
   nameRefusal,
   readsLikePolicy,
   type SourceFile,

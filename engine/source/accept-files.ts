@@ -88,6 +88,12 @@ export function hiddenFolderRefusal(path: string, bytes: Uint8Array): NameRefusa
   return isPolicy ? IN_HIDDEN_FOLDER : null;
 }
 
+/** Whether what a file of this path holds can matter to a policy, be it by a diagnostic only. */
+export function mayMatter(path: string): boolean {
+  if (HIDDEN_FOLDER.test(path)) return path.endsWith('.yaml') && !isForeignFolder(path);
+  return nameRefusal(path) !== 'aside' || hiddenRefusal(path.slice(path.lastIndexOf('/') + 1), () => false) !== null;
+}
+
 export function isForeignFolder(path: string): boolean {
   return path.split('/').some((name) => name === '.git' || name.startsWith('..'));
 }

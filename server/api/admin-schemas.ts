@@ -79,7 +79,11 @@ export const STATUS_SCHEMA = Object.freeze({
             description: 'How old the data of its answers may be; null if unknown.',
             type: ['number', 'null'],
           },
-          fault: { enum: ['away', 'primary_away', 'pooler', 'not_a_replica', 'other_cluster', null] },
+          fault: { enum: ['away', 'primary_away', 'rights', 'pooler', 'not_a_replica', 'other_cluster', null] },
+          reason: {
+            description: 'What the server, or the connection to it, says about that; null if nothing.',
+            type: ['string', 'null'],
+          },
         }),
       },
     }),

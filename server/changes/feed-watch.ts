@@ -69,9 +69,11 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     await db.vacuum('changes_pending', 'changes');
   };
 
-  const look = async (isNews: boolean, signal: AbortSignal): Promise<void> => {
-    const isIdle = listeners.size === 0;
-    if (isIdle && !isNews && performance.now() - looked < CHANGES_LIMITS.idleLook) return;
+  /** Nothing is known of the feed from a look that is left out. */
+  const isLeftOut = (isNews: boolean): boolean =>
+    listeners.size === 0 && !isNews && performance.now() - looked < CHANGES_LIMITS.idleLook;
+
+  const look = async (signal: AbortSignal): Promise<void> => {
     looked = performance.now();
     const before = state?.position ?? 0;
     state = await feedState(db);
@@ -101,8 +103,9 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     start: ({ log }) => {
       let failing: { readonly since: number; readonly isOurs: boolean } | null = null;
       const own = (watch = makePoller(CHANGES_LIMITS.look, async (why, signal) => {
+        if (isLeftOut(why !== 'poll')) return;
         try {
-          await look(why !== 'poll', signal);
+          await look(signal);
           if (failing !== null) log.info({ seconds: secondsSince(failing.since) }, 'the feed of changes goes on again');
           failing = null;
         } catch (error) {

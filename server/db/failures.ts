@@ -150,6 +150,12 @@ export function toStoreError(error: unknown): StoreError | null {
   });
 }
 
+/** Why something failed, for operators: without SQL, values and passwords. */
+export function toldReason(error: unknown): string {
+  const state = sqlStateOf(error);
+  return toStoreError(error)?.message ?? (state === null ? reasonOf(error) : toldText(state, error));
+}
+
 /** The SQLSTATE, with the message of the server if it quotes no values. */
 export function toldText(sqlState: string, error: unknown): string {
   return `SQLSTATE ${sqlState}${isTold(sqlState) ? `: ${serverMessage(error).slice(0, LOG_LIMITS.databaseMessage)}` : ''}`;

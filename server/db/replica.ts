@@ -6,7 +6,7 @@ import { POOL_LIMITS } from '../limits/store.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { probeExternal } from './external.js';
-import { StoreError, storeFailure } from './failures.js';
+import { reasonOf, sqlStateOf, StoreError, storeFailure, toldReason } from './failures.js';
 import { makeReader, type StoreReader } from './prepared.js';
 import { sql } from './sql.js';
 
@@ -30,9 +30,11 @@ export interface ReplicaState {
   readonly age: number | null;
   /** Why it cannot be used, whatever its age; null if it can be. */
   readonly fault: ReplicaFault | null;
+  /** What the server or the connection to it says; null if that says nothing. */
+  readonly reason: string | null;
 }
 
-export type ReplicaFault = 'away' | 'primary_away' | 'pooler' | 'not_a_replica' | 'other_cluster';
+export type ReplicaFault = 'away' | 'primary_away' | 'rights' | 'pooler' | 'not_a_replica' | 'other_cluster';
 
 export interface ReplicasOptions {
   readonly sources: readonly ReplicaSource[];
@@ -102,17 +104,17 @@ export function openReplicas({ sources, maxConnections, lag, primary }: Replicas
   };
 }
 
-/** What the primary had written at which times, as far back as answers may be old; null if it cannot be reached. */
-type Marks = () => Promise<readonly Mark[] | null>;
+/** What the primary had written at which times, as far back as answers may be old, with now as the last. */
+type Marks = () => Promise<readonly Mark[]>;
 
 /** All replicas share them, so the primary is asked as often for many as for one. */
 function makeMarks(vital: StoreReader, { lag, interval }: { readonly lag: number; readonly interval: number }): Marks {
   let marks: readonly Mark[] = [];
-  let asked: Promise<readonly Mark[] | null> = Promise.resolve(null);
+  let asked: Promise<readonly Mark[]> = Promise.resolve([]);
   let askedAt = -Infinity;
-  const ask = async (tick: number): Promise<readonly Mark[] | null> => {
-    const written = await positionOf(vital, WRITTEN).catch(() => null);
-    if (written === null) return null;
+  const ask = async (tick: number): Promise<readonly Mark[]> => {
+    const written = await positionOf(vital, WRITTEN);
+    if (written === null) return [];
     // What transactions write before they end is not sent while the primary has nothing else to do, for up to 15 seconds.
     // Nothing of it can be read: where none has ended since the last mark, the log up to there has all that counts.
     const last = marks.at(-1);
@@ -153,26 +155,27 @@ function openReplica(
   const [read, ask] = [makeReader(readers), makeReader(watchers)];
   /** Its answers are no older than this. */
   let asOf = -Infinity;
-  let fault: ReplicaFault | null = null;
+  let unused: Unused | null = null;
   /** Whether its connections keep their sessions, as far as is known since it was last away. */
   let isProbed = false;
   let busy = 0;
   let watch: Poller | null = null;
 
-  const look = async (): Promise<ReplicaFault | null> => {
-    const known = await marks();
-    const written = known?.at(-1);
-    if (known === null || written === undefined) return 'primary_away';
+  const look = async (): Promise<Unused | null> => {
+    const known = await marks().catch(unusedAs('primary_away'));
+    if ('fault' in known) return known;
+    const written = known.at(-1);
+    if (written === undefined) return { fault: 'primary_away', reason: null };
     if (!isProbed) {
-      const why = await probeExternal(source).then(() => null, faultOfProbe);
+      const why = await probeExternal(source).then(() => null, unusedAs('away'));
       if (why !== null) return why;
       isProbed = true;
     }
     const asked = source.assertOpens().then(() => positionOf(ask, REPLAYED));
-    const replayed = await asked.catch(() => 'away' as const);
-    if (replayed === 'away') return 'away';
-    if (replayed === null) return 'not_a_replica';
-    if (replayed.log !== written.log) return 'other_cluster';
+    const replayed = await asked.catch(unusedAs('away'));
+    if (replayed === null) return { fault: 'not_a_replica', reason: null };
+    if ('fault' in replayed) return replayed;
+    if (replayed.log !== written.log) return { fault: 'other_cluster', reason: null };
     const reached = known.findLast(({ lsn, log }) => log === replayed.log && lsn <= replayed.lsn);
     asOf = Math.max(asOf, reached?.tick ?? -Infinity);
     return null;
@@ -196,7 +199,8 @@ function openReplica(
     watch: () => {
       if (watch !== null) return;
       watch = makePoller(interval, async () => {
-        fault = await look();
+        unused = await look();
+        const fault = unused?.fault;
         if (fault === 'away') isProbed = false;
         if (fault === 'not_a_replica' || fault === 'other_cluster') asOf = -Infinity;
       });
@@ -206,7 +210,7 @@ function openReplica(
       address: source.address,
       isUsed: age() <= lag,
       age: Number.isFinite(asOf) ? Math.ceil(age()) : null,
-      fault,
+      ...(unused ?? USABLE),
     }),
     close: async () => {
       await watch?.stop();
@@ -215,8 +219,18 @@ function openReplica(
   };
 }
 
-function faultOfProbe(error: unknown): ReplicaFault {
-  return error instanceof StoreError && error.code === 'store.pooler' ? 'pooler' : 'away';
+type Unused = Pick<ReplicaState, 'reason'> & { readonly fault: ReplicaFault };
+
+const USABLE = Object.freeze({ fault: null, reason: null });
+
+/** Whoever does not answer for want of a right is there. The server's message names what the right is for, and no values. */
+function unusedAs(fault: ReplicaFault): (error: unknown) => Unused {
+  return (error) => {
+    if (sqlStateOf(error) === '42501') return { fault: 'rights', reason: reasonOf(error) };
+    const code = error instanceof StoreError ? error.code : null;
+    const own = code === 'store.grants' ? 'rights' : code === 'store.pooler' ? 'pooler' : fault;
+    return { fault: own, reason: toldReason(error) };
+  };
 }
 
 /** How many looks are made within the time that a replica may lag behind. */

@@ -5,7 +5,7 @@ import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
-import { codeOf, reasonOf, sqlStateOf, StoreError, toldText, toStoreError } from './failures.js';
+import { codeOf, sqlStateOf, StoreError, toldReason, toStoreError } from './failures.js';
 import { lacking, missingRights } from './rights.js';
 import type { ReplicaFault, ReplicaState } from './replica.js';
 
@@ -57,7 +57,7 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     if (missing.length > 0) log.error({ missing }, LACKS);
     else log.info({}, 'the database user has all rights that requests need again');
   };
-  const lookAtReplica = ({ address: replica, isUsed, fault: known }: ReplicaState): void => {
+  const lookAtReplica = ({ address: replica, isUsed, fault: known, reason }: ReplicaState): void => {
     const before = lost.get(replica);
     const times = isUsed || known !== null ? 0 : (stale.get(replica) ?? 0) + 1;
     stale.set(replica, times);
@@ -65,7 +65,10 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     if (fault === (before?.fault ?? null)) return;
     if (fault !== null) {
       lost.set(replica, { since: before?.since ?? performance.now(), fault });
-      log.warn({ replica, fault }, `${REPLICA[fault]}: others answer its queries`);
+      log.warn(
+        { replica, fault, ...(reason === null ? {} : { reason }) },
+        `${REPLICA[fault]}: others answer its queries`,
+      );
       return;
     }
     log.info({ replica, seconds: secondsSince(before?.since ?? 0) }, 'the replica is back');
@@ -83,9 +86,7 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
 
 /** `/readyz` fails for any reason for which the look fails. */
 function unknownFailure(error: unknown): StoreError {
-  const state = sqlStateOf(error);
-  const reason = state === null ? reasonOf(error) : toldText(state, error);
-  return new StoreError('store.failed', `the store cannot be used: ${reason}`, { cause: error });
+  return new StoreError('store.failed', `the store cannot be used: ${toldReason(error)}`, { cause: error });
 }
 
 /** The look itself lacks a right. To whoever may not use the schema, its tables do not exist. */
@@ -113,7 +114,8 @@ const STALE_LOOKS = 3;
 const REPLICA: Readonly<Record<WhyUnused, string>> = {
   stale: 'the replica is older than `database.replicaLag`, or its age is unknown',
   away: 'the replica cannot be reached',
-  primary_away: 'the primary cannot be reached, so the age of the replica is unknown',
+  primary_away: 'the primary does not say what it has written, so the age of the replica is unknown',
+  rights: 'a database user lacks a right that is needed to read from the replica',
   pooler:
     '`databaseReadUrl` names a pooler that gives each transaction another session: connect to the replica itself, or set `pool_mode = session`',
   not_a_replica: '`databaseReadUrl` names a server that is not a replica, or is no longer one',

@@ -1,5 +1,6 @@
 // The operator's log of requests: one line for each answer, with the caller as far as known. In a flood of refusals that
 // anybody can cause, some get a line each, so that their ids can be found. The others are counted by address.
+import { codeOf, toldReason } from '../db/failures.js';
 import { HTTP_LIMITS } from '../limits/http.js';
 import { LOG_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
@@ -89,13 +90,19 @@ function begin(digest: string | null): string | null {
   return digest.slice(start, start + LOG_LIMITS.digestCharacters);
 }
 
+/** Only a fault of ours has a stack, since only that is looked for in the program. */
 function reasonsOf({ code, detail }: ApiProblem): Readonly<Record<string, unknown>> {
-  const { step, reason, cause } = detail;
+  const { step, cause } = detail;
+  const isFault = code === 'internal';
+  const isTold = cause !== undefined && !isFault;
+  const reason = detail.reason ?? (isTold ? toldReason(cause).slice(0, LOG_LIMITS.databaseMessage) : undefined);
+  const causeCode = isTold ? codeOf(cause) : null;
   return {
     code,
     ...(step === undefined ? {} : { step }),
+    ...(causeCode === null ? {} : { cause: causeCode }),
     ...(reason === undefined ? {} : { reason }),
-    ...(cause === undefined ? {} : { error: cause }),
+    ...(isFault && cause !== undefined ? { error: cause } : {}),
   };
 }
 

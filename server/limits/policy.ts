@@ -57,6 +57,8 @@ export const SOURCE_LIMITS = Object.freeze({
   checkTime: 1_800_000,
   /** How long a source may say nothing: until it has connected, and between two pieces of an answer. */
   silence: 10_000,
+  /** How long somebody may write at a path before log and status say that nothing is read meanwhile. */
+  unsettled: 10_000,
   /** Bytes of the pieces in which arriving data is gathered. A thread takes the pieces over without copying. */
   partBytes: 1024 * 1024,
   /** Bytes of an answer of git that is a name or two. */

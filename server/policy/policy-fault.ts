@@ -26,7 +26,9 @@ export function isSourceAway({ code }: PolicyFault): boolean {
   return SOURCE_AWAY.includes(code);
 }
 
-const SOURCE_AWAY: readonly string[] = ['source.unreachable', 'source.unreadable', 'source.missing'];
+const SOURCE_AWAY: readonly string[] = [
+  ...['source.unreachable', 'source.unreadable', 'source.missing', 'source.unsettled'],
+];
 
 /** To be thrown. */
 export function refusal(code: string, message: string): PolicyRefused {

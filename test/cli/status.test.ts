@@ -51,16 +51,18 @@ describe('status', () => {
 
   it('tells of each replica whether it is used, how old it is, and what is wrong with it', async () => {
     const replicas = (): readonly ReplicaState[] => states;
-    const first: ReplicaState = { address: 'one:5432', isUsed: true, age: 250, fault: null };
+    const first: ReplicaState = { address: 'one:5432', isUsed: true, age: 250, fault: null, reason: null };
     let states = [first];
     const other = await openGateway({ admin: true, db: { ...open.db, replicas } });
     const shown = async (): Promise<string | undefined> =>
       /\nreplicas +(.*)\n/.exec((await status('--admin-socket', other.admin?.socket ?? ''))[1])?.[1];
     expect(await shown()).toBe('one:5432 used, 0.25 seconds old at most');
-    states = [first, { address: 'two:5432', isUsed: false, age: null, fault: 'other_cluster' }];
+    states = [first, { address: 'two:5432', isUsed: false, age: null, fault: 'other_cluster', reason: null }];
     expect(await shown()).toBe(
       'one:5432 used, 0.25 seconds old at most; two:5432 not used, of unknown age (other_cluster)',
     );
+    states = [{ address: 'two:5432', isUsed: false, age: null, fault: 'away', reason: 'no such database' }];
+    expect(await shown()).toBe('two:5432 not used, of unknown age (away: no such database)');
     await other.dispose();
   });
 

@@ -1,9 +1,11 @@
 // The roles of deploy/postgresql on a real PostgreSQL: a gateway does all that it does with the few rights of its role, and no
 // more than that.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { keepSecret } from '../support/canaries.js';
 import { call, callAdmin, type Reply } from '../support/gateway.js';
@@ -34,16 +36,17 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
   let served: Served | null = null;
   let cwd = '';
   let key = '';
-  const urlOf = (role: string): string => (server?.urlOf('bailiwick') ?? '').replace('postgres@', `${role}@`);
+  const urlOf = (role: string, database = 'bailiwick'): string =>
+    (server?.urlOf(database) ?? '').replace('postgres@', `${role}@`);
   const as = async (role: string, ...args: readonly string[]): Promise<string> => {
     const { status, stdout, stderr } = await runCli(args, { cwd, env: { DATABASE_URL: urlOf(role) } });
     expect([args[0], status, stderr]).toEqual([args[0], 0, expect.not.stringContaining('error')]);
     return stdout.trim();
   };
 
-  const serve = (): Promise<Served> => {
+  const serve = (url = urlOf('bailiwick_gateway')): Promise<Served> => {
     const settings = ['--config', join(cwd, 'bailiwick.yaml'), '--policy', join(cwd, 'first.json')];
-    return startServing(null, 'serve', '--database-url', urlOf('bailiwick_gateway'), ...settings);
+    return startServing(null, 'serve', '--database-url', url, ...settings);
   };
 
   beforeAll(async () => {
@@ -227,6 +230,35 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
     expect(closed.stderr).toMatch(/permission denied for schema bailiwick/);
     expect(closed.stderr).not.toMatch(/password/);
     await runSql(urlOf('bailiwick_owner'), ...statementsOf('grants.sql'));
+  }, 60_000);
+
+  it('is that of a store that its owner has backed up, and that was restored, as docs/operating.md says', async () => {
+    const page = readFileSync(fromRoot('docs/operating.md'), 'utf8');
+    const [section = ''] = /^## Back up and restore$.*?^\*\*Embedded store/ms.exec(page) ?? [];
+    const [backUp = '', restore = ''] = [...section.matchAll(/^```text\n(.*?)^```/gms)].map(([, lines = '']) => lines);
+    const place = new URL(server?.url ?? '');
+    const env = {
+      ...{ ...process.env, PATH: [findPostgres(), process.env['PATH']].join(delimiter) },
+      ...{ OWNER_URL: urlOf('bailiwick_owner'), PGUSER: 'postgres', PGDATABASE: 'postgres' },
+      ...{ PGHOST: place.searchParams.get('host') ?? '', PGPORT: place.port },
+    };
+    for (const lines of [backUp, restore])
+      await promisify(execFile)('sh', ['-ec', lines.replace('/var/lib/bailiwick/audit', 'audit')], { cwd, env });
+    expect(existsSync(join(cwd, 'audit.backup'))).toBe(true);
+
+    const url = urlOf('bailiwick_gateway', 'bailiwick_restored');
+    served = await serve(url);
+    const made = await runCli(['keys', 'create', '--actor', 'ana', '--identity', 'orcid:ana'], {
+      cwd,
+      env: { DATABASE_URL: url },
+    });
+    key = made.stdout.trim();
+    keepSecret(key);
+    expect((await ask('PUT', '/api/v1/namespaces/labs', {})).status).toBe(200);
+    expect((await ask('PUT', '/api/v1/namespaces/restored', {})).status).toBe(201);
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
+    await expect(runSql(url, 'CREATE TEMPORARY TABLE more (id int)')).rejects.toMatchObject({ code: '42501' });
   }, 60_000);
 
   it.each([

@@ -176,9 +176,7 @@ if (findPostgres() === null) {
       const crowd = await Promise.all(await askOneByOne(Array<string>(100).fill(key)));
       for (const each of crowd) expectProblem(each, '503 db.unavailable');
       // 64 may wait; the rest are not made to.
-      const refusedAtOnce = served.lines.filter(
-        ({ error }) => error instanceof Error && 'code' in error && error.code === 'store.busy',
-      );
+      const refusedAtOnce = served.lines.filter(({ cause }) => cause === 'store.busy');
       expect(refusedAtOnce.length).toBeGreaterThan(0);
 
       await release();

@@ -77,7 +77,7 @@ export const watches: Poller[] = [];
 afterEach(() => Promise.all(watches.splice(0).map(({ stop }) => stop())));
 
 export async function follow(
-  options: Partial<Pick<FollowOptions, 'rule' | 'interval'>> & {
+  options: Partial<Pick<FollowOptions, 'rule' | 'interval' | 'patience'>> & {
     readonly ages?: AgeLimits;
     readonly statement?: SignedStatement;
     readonly folder?: string;
@@ -118,6 +118,7 @@ export async function follow(
     clock,
     log,
     interval,
+    ...(options.patience === undefined ? {} : { patience: options.patience }),
   });
   const age = watchAge({ policies, ages, clock, log, interval: NEVER });
   watches.push(watch, age);

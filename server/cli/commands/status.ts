@@ -155,9 +155,9 @@ function replicasText(replicas: unknown): string {
 function replicaText(replica: AnswerMembers): string {
   const age = replica.get('ageSeconds');
   const old = typeof age === 'number' ? `${String(age)} seconds old at most` : 'of unknown age';
-  const fault = replica.get('fault');
+  const why = [replica.get('fault'), replica.get('reason')].filter((text) => typeof text === 'string').join(': ');
   const use = replica.get('used') === true ? 'used' : 'not used';
-  return `${textOf(replica.get('address'))} ${use}, ${old}${typeof fault === 'string' ? ` (${fault})` : ''}`;
+  return `${textOf(replica.get('address'))} ${use}, ${old}${why === '' ? '' : ` (${why})`}`;
 }
 
 /** Gateways that serve something else are named. Several may run on one host, and are told apart by their starts and names. */

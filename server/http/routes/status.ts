@@ -81,8 +81,8 @@ export function makeStatusRoute(options: StatusOptions): StatusRoute {
   };
 }
 
-function replicaFacts({ address, isUsed, age, fault }: ReplicaState): object {
-  return { address, used: isUsed, ageSeconds: age === null ? null : age / 1000, fault };
+function replicaFacts({ address, isUsed, age, fault, reason }: ReplicaState): object {
+  return { address, used: isUsed, ageSeconds: age === null ? null : age / 1000, fault, reason };
 }
 
 function auditFacts({ file, store, error }: AuditLags, { audit, outbox }: Readiness['checks']): object {

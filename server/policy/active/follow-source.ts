@@ -28,14 +28,17 @@ export interface FollowOptions {
   readonly onRefused?: (offer: Pick<Offer, 'from'>, fault: PolicyFault) => void;
   /** Milliseconds between two looks at the source. */
   readonly interval: number;
+  /** Milliseconds for which somebody may write at the source before that is a fault. Defaults to `SOURCE_LIMITS`. */
+  readonly patience?: number;
 }
 
 export function followSource(options: FollowOptions): Poller {
-  const { source, policies, activator, log } = options;
+  const { source, policies, activator, log, patience = SOURCE_LIMITS.unsettled } = options;
   const folders = makeFolderThread();
   // Why the last offer is not served, and why the source could not be read.
   let refused: PolicyFault | null = null;
   let outage: PolicyFault | null = null;
+  let unsettledSince: number | null = null;
   // Whether the last offer must be offered again.
   let again = false;
   const tell = (fault: PolicyFault): void => {
@@ -72,9 +75,11 @@ export function followSource(options: FollowOptions): Poller {
     }
   };
   const use = async (found: SourceAnswer, { after, isAsked }: Look, signal: AbortSignal): Promise<void> => {
-    if (found.kind === 'unsettled') return;
+    if (found.kind === 'unknown') return;
+    unsettledSince = found.kind === 'unsettled' ? (unsettledSince ?? performance.now()) : null;
+    if (unsettledSince !== null && performance.now() - unsettledSince < patience) return;
     const before = outage;
-    outage = found.kind === 'fault' ? found.fault : null;
+    outage = found.kind === 'fault' ? found.fault : found.kind === 'unsettled' ? UNSETTLED : null;
     if (outage !== null) {
       // Logged once, however long it lasts, and when somebody asks.
       if (isAsked || !isSame(outage, before)) tell(outage);
@@ -164,10 +169,15 @@ interface Look extends Pick<Offered, 'after'> {
   readonly isAsked: boolean;
 }
 
-/** `fault`: the source has nothing to offer, or cannot be read. */
-type SourceAnswer = LookResult | { readonly kind: 'fault'; readonly fault: PolicyFault };
+/** `fault`: the source has nothing to offer, or cannot be read. `unknown`: nobody waited for its answer. */
+type SourceAnswer = LookResult | { readonly kind: 'fault'; readonly fault: PolicyFault } | { readonly kind: 'unknown' };
 
-const UNKNOWN: LookResult = Object.freeze({ kind: 'unsettled' });
+const UNKNOWN: SourceAnswer = Object.freeze({ kind: 'unknown' });
+
+const UNSETTLED = oneLine(
+  'source.unsettled',
+  'somebody goes on writing there, and it is read once two checks in a row find the same',
+);
 
 function isSame(a: PolicyFault, b: PolicyFault | null): boolean {
   return a.code === b?.code && a.message === b.message;

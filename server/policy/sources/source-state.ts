@@ -3,11 +3,13 @@
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isForeignFolder, mayMatter } from '../../../engine/compiler.js';
 import { codeOf } from '../policy-fault.js';
 
 /**
- * Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed.
- * `heard` is called whenever the disk has answered.
+ * Stays equal as long as nothing at these absolute paths, files or folders, is written, replaced, added or removed. In a
+ * folder, files that no policy has do not count: a tool may keep one there that it writes all the time. `heard` is called
+ * whenever the disk has answered.
  */
 export async function sourceState(paths: readonly string[], heard: () => void = () => undefined): Promise<string> {
   const hash = createHash('sha256');
@@ -18,13 +20,14 @@ export async function sourceState(paths: readonly string[], heard: () => void = 
 /** Asks for one thing at a time, because each question to a disk that hangs holds one of few threads. */
 async function stateOf(path: string, heard: () => void): Promise<string> {
   const texts: string[] = [];
-  const left = [path];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const { text, isFolder } = await statText(next);
+  const left = [''];
+  for (let inside = left.pop(); inside !== undefined; inside = left.pop()) {
+    const { text, isFolder } = await statText(join(path, inside));
     heard();
-    texts.push(`${next}\0${text}`);
+    if (inside !== '' && (isFolder ? isForeignFolder(inside) : !mayMatter(inside))) continue;
+    texts.push(`${inside}\0${text}`);
     // `recursive` would wait for the disk on the thread that answers requests.
-    if (isFolder) for (const name of await readdir(next).catch(() => [])) left.push(join(next, name));
+    if (isFolder) for (const name of await readdir(join(path, inside)).catch(() => [])) left.push(join(inside, name));
   }
   return texts.sort().join('\n');
 }
@@ -33,7 +36,9 @@ async function statText(path: string): Promise<{ readonly text: string; readonly
   try {
     const facts = await stat(path, { bigint: true });
     const { dev, ino, size, mtimeNs, ctimeNs, mode } = facts;
-    return { text: [dev, ino, size, mtimeNs, ctimeNs, mode].join(), isFolder: facts.isDirectory() };
+    const isFolder = facts.isDirectory();
+    // The times of a folder change with files that do not count. Those that do are listed.
+    return { text: [dev, ino, mode, ...(isFolder ? [] : [size, mtimeNs, ctimeNs])].join(), isFolder };
   } catch (error) {
     return { text: codeOf(error), isFolder: false };
   }

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../../server/db/database.js';
+import type { ReplicaState } from '../../../server/db/replica.js';
 import { sql } from '../../../server/db/sql.js';
 import { takeDatabase } from '../../support/one-postgres.js';
 import { findPostgres, runSql, type TestPostgres } from '../../support/postgres.js';
@@ -213,6 +214,43 @@ withPostgres('reads from a replica', () => {
     await expect(
       openDatabase({ kind: 'external', url: primary.url, readUrls: [replica.url, `${replica.url}&sslmode=disable`] }),
     ).rejects.toMatchObject({ code: 'store.url' });
+  });
+
+  it('says why a replica is not used: what its server says, or which right is missing', async () => {
+    const name = new URL(replica.url).searchParams.get('host') ?? '';
+    const faultOf = async (url: string): Promise<ReplicaState | undefined> => {
+      const own = await openDatabase({ kind: 'external', url: primary.url, readUrls: [url], replicaLag: LAG });
+      await until(() => own.replicas()[0]?.fault !== null, statesOf(own, 'a fault'));
+      const [state] = own.replicas();
+      await own.close();
+      return state;
+    };
+    const database = await faultOf(replica.url.replace('/postgres?', '/nosuch?'));
+    expect(database).toMatchObject({ isUsed: false, fault: 'away', age: null });
+    expect(database?.reason).toBe(
+      `the PostgreSQL at ${name}:5432, database nosuch refuses the connection: database "nosuch" does not exist`,
+    );
+    const refused = await faultOf(replica.url.replace('postgres@', 'nobody:a-secret@'));
+    expect(refused).toMatchObject({ fault: 'away', reason: expect.stringContaining('role "nobody" does not exist') });
+    expect(refused?.reason).not.toContain('a-secret');
+
+    const [weak, control] = ['weak', 'FUNCTION pg_control_system()'];
+    await runSql(primary.url, `CREATE ROLE ${weak} LOGIN`, `GRANT USAGE ON SCHEMA bailiwick TO ${weak}`);
+    await runSql(primary.url, `REVOKE EXECUTE ON ${control} FROM PUBLIC`);
+    const reason = 'permission denied for function pg_control_system';
+    const asWeak = (url: string): string => url.replace('postgres@', `${weak}@`);
+    await until(
+      async () => (await faultOf(asWeak(replica.url)))?.reason === reason,
+      'the right to be missing on the replica',
+    );
+    expect(await faultOf(asWeak(replica.url))).toMatchObject({ fault: 'rights', reason });
+    const poor = await openDatabase({
+      ...{ kind: 'external', url: asWeak(primary.url), readUrls: [replica.url], replicaLag: LAG },
+    });
+    await until(() => poor.replicas()[0]?.fault !== null, statesOf(poor, 'a fault'));
+    expect(poor.replicas()[0]).toMatchObject({ isUsed: false, fault: 'rights', reason });
+    await poor.close();
+    await runSql(primary.url, `GRANT EXECUTE ON ${control} TO PUBLIC`);
   });
 
   it('leaves a replica of another server alone, and one that is one no longer', async () => {

@@ -10,7 +10,7 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
     void lines.push(`${level} ${message} ${Object.keys(fields).join()}`);
   const log = { info: to('info'), warn: to('warn'), error: to('error') };
   let failure: Error | null = null;
-  const good: ReplicaState = { address: 'one:5432', isUsed: true, age: 1, fault: null };
+  const good: ReplicaState = { address: 'one:5432', isUsed: true, age: 1, fault: null, reason: null };
   let first = good;
   const replicas = (): readonly ReplicaState[] => [first, { ...good, address: 'two:5432' }];
   const ping = (): Promise<void> => (failure === null ? Promise.resolve() : Promise.reject(failure));
@@ -74,8 +74,8 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
     expect(await look()).toEqual(['info the database user has all rights that requests need again ']);
   }
 
-  first = { ...good, isUsed: false, age: null, fault: 'away' };
-  expect(await look()).toEqual(['warn the replica cannot be reached: others answer its queries replica,fault']);
+  first = { ...good, isUsed: false, age: null, fault: 'away', reason: 'password authentication failed' };
+  expect(await look()).toEqual(['warn the replica cannot be reached: others answer its queries replica,fault,reason']);
   expect(await look()).toEqual([]);
   first = good;
   expect(await look()).toEqual(['info the replica is back replica,seconds']);

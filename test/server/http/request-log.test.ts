@@ -4,8 +4,10 @@ import { mock } from 'node:test';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ALL_SCOPES, instantOf, unrestrictedPolicy } from '../../../engine/index.js';
+import { StoreError } from '../../../server/db/failures.js';
 import { adminOfKey } from '../../../server/auth/admin-actor.js';
 import type { Exchange } from '../../../server/http/exchange.js';
+import { toProblem } from '../../../server/http/to-problem.js';
 import { makeRequestLog, type RequestLogOptions } from '../../../server/http/request-log.js';
 import type { RequestObserver } from '../../../server/http/request-observer.js';
 import { peerWithoutConnection } from '../../../server/http/message.js';
@@ -120,6 +122,41 @@ test('a line takes less than 250 bytes', () => {
   const refused = String(destination.read());
   expect(JSON.parse(refused)).toMatchObject({ code: 'record.invalid', fingerprint: 'ffffffffffff' });
   expect(refused.length).toBeLessThan(300);
+});
+
+test('a store that fails is told by its reason in up to 650 bytes, and only a fault of ours by its stack', () => {
+  const destination = new PassThrough();
+  log = makeRequestLog(makeLogger({ destination }));
+  const actor = adminOfKey({ id: 'orcid:0000-0002-1825-0097', credentialFingerprint: 'f'.repeat(64) });
+  const active = makeActivePolicy({ policy: unrestrictedPolicy() }, { clock: systemClock, log: silent }).current();
+  const lineOf = (error: unknown): string => {
+    const problem = toProblem(error);
+    const exchange = { ...exchangeFrom('203.0.113.210', '/api/v1/query'), requestId: 'x'.repeat(16), actor, active };
+    log.answered(exchange, problem.status, problem);
+    return String(destination.read());
+  };
+  const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
+  const told = 'the PostgreSQL at db.example.org:5432, database bailiwick cannot be reached: connect ECONNREFUSED';
+  const away = lineOf(new StoreError('store.unreachable', told, { cause }));
+  expect(JSON.parse(away)).toMatchObject({
+    level: 'warn',
+    status: 503,
+    code: 'db.unavailable',
+    reason: told,
+    cause: 'store.unreachable',
+  });
+  const long = lineOf(new StoreError('store.failed', 'why '.repeat(1_000), { cause }));
+  const values = Object.assign(new Error('"secret" is out of memory'), { code: '22P05', severity: 'FATAL' });
+  const unsaid = lineOf(values);
+  expect(JSON.parse(unsaid)).toMatchObject({ status: 503, reason: expect.stringMatching(/\(SQLSTATE 22P05\)$/) });
+  for (const line of [away, long, unsaid]) {
+    expect(line.length).toBeLessThan(650);
+    expect(line).not.toMatch(/stack|request-log|secret/);
+  }
+  expect(JSON.parse(lineOf(new TypeError('a fault of ours')))).toMatchObject({
+    ...{ level: 'error', status: 500, code: 'internal' },
+    error: { message: 'a fault of ours', stack: expect.stringContaining('request-log') },
+  });
 });
 
 test('none has only our own faults', () => {

@@ -343,7 +343,7 @@ describe('of parts that not every gateway has', () => {
     const registry = makeRegistry();
     publishStore(registry, {
       pools: () => [],
-      replicas: () => [{ address: 'one:5432', isUsed: true, age: 250, fault: null }],
+      replicas: () => [{ address: 'one:5432', isUsed: true, age: 250, fault: null, reason: null }],
     });
     const series = readExposition(formatSeries(await registry.read()));
     expect(valueOf(series, 'bailiwick_replica_used', { replica: 'one:5432' })).toBe(1);

@@ -11,6 +11,7 @@ import { followSource } from '../../../server/policy/active/follow-source.js';
 import { makePathSource } from '../../../server/policy/sources/path-source.js';
 import { stalenessOf } from '../../../server/policy/active/staleness.js';
 import { storedActivations } from '../../../server/policy/store/activations.js';
+import type { Source } from '../../../server/policy/sources/source.js';
 import { makeActivator, type Offered } from '../../../server/policy/active/activator.js';
 import { A, B, C, db, follow, grantsAt, HEADER, HOUR, NEVER, NOON, watches } from '../../support/followed-policy.js';
 import { makeFolder } from '../../support/temp-folder.js';
@@ -38,6 +39,39 @@ describe('a snapshot file that is followed', () => {
     expect(policies.current().policy.digest).toBe(A.policy.digest);
     clearInterval(writing);
     await until(() => policies.current().policy.digest === B.policy.digest);
+  });
+
+  it('is a source that cannot be read if somebody goes on writing, which log and status say until the last write', async () => {
+    const folder = await makeFolder();
+    const path = join(folder, 'snapshot.json');
+    writeFileSync(path, A.bytes);
+    const { facts, look } = await makePathSource(path);
+    let looks = 0;
+    let isWriting = true;
+    const source: Source = {
+      facts,
+      look: (...asked) => {
+        looks += 1;
+        if (isWriting) writeFileSync(`${path}.dsse.json`, String(looks));
+        return look(...asked);
+      },
+    };
+    const { policies, put, lines } = await follow({ folder, source, interval: 20, patience: 100 });
+    put(B.bytes);
+    await until(() => policies.state().refusal !== null);
+    const { length } = lines;
+    const from = looks;
+    await until(() => looks > from + 2);
+    expect(policies.state().refusal).toMatchObject({ code: 'source.unsettled' });
+    expect([policies.current().policy.digest, length, lines.length]).toEqual([A.policy.digest, 1, 1]);
+    isWriting = false;
+    await until(() => policies.current().policy.digest === B.policy.digest);
+    expect(policies.state().refusal).toBeNull();
+    expect(lines.map(({ message, fields }) => [message, fields['code']])).toEqual([
+      ['the source of the policy cannot be read, and the policy in force stays', 'source.unsettled'],
+      ['the source of the policy can be read again', undefined],
+      ['the policy was replaced', undefined],
+    ]);
   });
 
   it('is refused if it is damaged, gone, too large or not a file, with the reason, and taken when it is mended', async () => {

@@ -1,9 +1,9 @@
 // A source whose disk hangs: a pipe that nobody writes to, which holds a thread of this process as such a disk does.
 import { expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { faultOfRefusal } from '../../../server/policy/policy-fault.js';
 import { makePathSource } from '../../../server/policy/sources/path-source.js';
@@ -116,5 +116,41 @@ it('is told by its files in any folder below it, and in those that links lead to
     const after = await sourceState([policy]);
     expect(after).not.toBe(before);
     before = after;
+  }
+});
+
+it('is not told by files that no policy has, however they are written', async () => {
+  const names = [
+    '.sync-state',
+    '.policy.yaml.swp',
+    'README.md',
+    '.git/index',
+    '..data/policy.yaml',
+    '.tool/state.json',
+  ];
+  const counted = ['.team.yaml', '.team.yml', '.old/team.yaml', 'team.yml', 'notes.txt', 'deep/a.yaml'];
+  const path = join(await makeFolder({ 'policy/policy.yaml': 'a', 'policy/deep/.keep': '' }), 'policy');
+  const write = (name: string, text: string): void => {
+    mkdirSync(dirname(join(path, name)), { recursive: true });
+    writeFileSync(join(path, `${name}.new`), text);
+    renameSync(join(path, `${name}.new`), join(path, name));
+  };
+  mkdirSync(join(path, '.tool'));
+  const before = await sourceState([path]);
+  for (const text of ['a', 'bb']) {
+    for (const name of names) {
+      write(name, text);
+      expect([name, await sourceState([path])]).toEqual([name, before]);
+    }
+  }
+  for (const name of counted) {
+    let last = await sourceState([path]);
+    for (const text of ['a', 'bb', null]) {
+      if (text === null) rmSync(join(path, name));
+      else write(name, text);
+      const now = await sourceState([path]);
+      expect([name, now === last]).toEqual([name, false]);
+      last = now;
+    }
   }
 });
