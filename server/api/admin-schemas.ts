@@ -90,12 +90,20 @@ export const STATUS_SCHEMA = Object.freeze({
     audit: {
       description: 'The audit log; null where nothing is recorded.',
       ...nullable(
-        closed(['ok', 'lagSeconds', 'fileLagSeconds', 'storeLagSeconds'], {
+        closed(['ok', 'lagSeconds', 'fileLagSeconds', 'storeLagSeconds', 'checkpointLagSeconds', 'stuckEvents'], {
           ok: flag,
-          lagSeconds: { description: 'The larger of the two.', type: 'number' },
+          lagSeconds: { description: 'The larger of `fileLagSeconds` and `storeLagSeconds`.', type: 'number' },
           fileLagSeconds: { description: 'For how long its files could not be written.', type: 'number' },
           storeLagSeconds: { description: 'For how long events in the store could not be fetched.', type: 'number' },
-          error: { description: 'Why; absent while both work.', type: 'string' },
+          checkpointLagSeconds: {
+            description: 'For how long checkpoints could not be signed; null without a key for them.',
+            type: ['number', 'null'],
+          },
+          stuckEvents: {
+            description: 'How many events in the store another log has claimed and does not take.',
+            type: 'integer',
+          },
+          error: { description: 'Why the files or the store fail; absent while both work.', type: 'string' },
         }),
       ),
     },

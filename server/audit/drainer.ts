@@ -29,6 +29,8 @@ export interface Drainer {
   readonly wake: () => void;
   /** Since when the outbox could not be emptied, on the monotonic clock, and for what reason; null while it can. */
   readonly failing: () => DrainFailure | null;
+  /** How many events other logs have claimed that do not take them, as of the last look. */
+  readonly stuck: () => number;
   /** Empties the outbox once more, then ends. */
   readonly close: () => Promise<void>;
 }
@@ -53,6 +55,7 @@ export interface DrainerOptions {
 
 interface Waiting {
   readonly first: string;
+  /** Null for a log that may take them yet. */
   readonly told: { readonly events: number; readonly at: number } | null;
 }
 
@@ -168,7 +171,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       if (before?.first !== first) return [other, { first, told: null }];
       const { told } = before;
       if (told?.events === events && lookedAt - told.at < AUDIT_LIMITS.repeatInterval) return [other, before];
-      logger.warn(
+      logger.error(
         { log: other, events },
         'events wait for an audit log that does not take them: see `bailiwick audit release`',
       );
@@ -227,6 +230,7 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
       runSoon();
     },
     failing: () => failing,
+    stuck: () => [...waiting.values()].reduce((sum, { told }) => sum + (told?.events ?? 0), 0),
     close: async () => {
       clearInterval(timer);
       await working;

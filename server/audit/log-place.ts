@@ -2,7 +2,16 @@
 import { BEGINNING } from './chain.js';
 import { checkChain, type Fault } from './check-chain.js';
 import { listLogs } from './log-files.js';
-import { EMPTY, type Frontier, isFrontier, leafHash, makeTree, type TreeHash } from '../signing/merkle.js';
+import {
+  EMPTY,
+  type Frontier,
+  type Grown,
+  isFrontier,
+  isGrown,
+  leafHash,
+  makeTree,
+  type TreeHash,
+} from '../signing/merkle.js';
 import { readFiles } from './read-log.js';
 
 /** A place between two lines, and the tree of those before it. */
@@ -22,6 +31,9 @@ export class LogGapError extends Error {
   override readonly name = 'LogGapError';
 }
 
+/** The file with these lines was moved away. */
+export class LogAwayError extends LogGapError {}
+
 interface Reading {
   readonly folder: string;
   readonly log: string;
@@ -38,7 +50,7 @@ export async function readOn({ folder, log, from, to, onLeaf }: Reading): Promis
   const here = files.findIndex(({ first }) => first === from.file);
   // The file may have been moved away once it was read to its end.
   const start = here >= 0 ? here : files.findIndex(({ first }) => first === from.tree.size + 1);
-  if (start < 0) throw new LogGapError(`the file with event ${String(from.tree.size + 1)} is not in the folder`);
+  if (start < 0) throw new LogAwayError(`the file with event ${String(from.tree.size + 1)} is not in the folder`);
   const faults: Fault[] = [];
   const report = (fault: Fault): void => {
     if (fault.kind !== 'late') faults.push(fault);
@@ -72,18 +84,50 @@ export async function readOn({ folder, log, from, to, onLeaf }: Reading): Promis
 }
 
 export function placeText({ tree, hash, file, bytes }: LogPlace): string {
-  const roots = tree.roots.map((root) => root.toString('base64'));
-  return `${JSON.stringify({ size: tree.size, hash, file, bytes, roots })}\n`;
+  return `${JSON.stringify({ size: tree.size, hash, file, bytes, roots: encoded(tree.roots) })}\n`;
 }
 
 /** Null for a text that `placeText` would not write. */
 export function parsePlace(text: string): LogPlace | null {
   const [, size, hash = '', file, bytes, roots = ''] = PLACE.exec(text) ?? [];
   if (size === undefined) return null;
-  const hashes = [...roots.matchAll(/[^",]+/g)].map(([root]) => Buffer.from(root, 'base64'));
-  const place = { tree: { size: Number(size), roots: hashes }, hash, file: Number(file), bytes: Number(bytes) };
+  const tree = { size: Number(size), roots: decoded(roots) };
+  const place = { tree, hash, file: Number(file), bytes: Number(bytes) };
   return placeText(place) === text && isFrontier(place.tree) ? place : null;
 }
 
+/** A place, and how the log has grown there since each witness signed it. */
+export interface KeptPlace {
+  readonly place: LogPlace;
+  /** By the key of the witness. */
+  readonly grown: ReadonlyMap<string, Grown>;
+}
+
+export function keptText({ place, grown }: KeptPlace): string {
+  const lines = [...grown].map(([witness, { old, roots }]) =>
+    JSON.stringify({ witness, size: old, roots: encoded(roots) }),
+  );
+  return `${placeText(place)}${lines.map((line) => `${line}\n`).join('')}`;
+}
+
+/** Null if the first line is no place. Of the others, those are left out that are not of the same tree. */
+export function parseKept(text: string): KeptPlace | null {
+  const [first = '', ...lines] = text.split('\n');
+  const place = parsePlace(`${first}\n`);
+  if (place === null) return null;
+  const { tree } = place;
+  const grown = lines.flatMap((line): [string, Grown][] => {
+    const [, witness, old, roots = ''] = GROWN.exec(line) ?? [];
+    const one = { old: Number(old), size: tree.size, roots: decoded(roots) };
+    return witness !== undefined && isGrown(one, tree) ? [[witness, one]] : [];
+  });
+  return { place, grown: new Map(grown) };
+}
+
+const encoded = (roots: readonly TreeHash[]): readonly string[] => roots.map((root) => root.toString('base64'));
+const decoded = (roots: string): readonly TreeHash[] =>
+  [...roots.matchAll(/[^",]+/g)].map(([root]) => Buffer.from(root, 'base64'));
+
 const PLACE =
   /^\{"size":(\d{1,15}),"hash":"(sha256:[0-9a-f]{64})","file":(\d{1,15}),"bytes":(\d{1,15}),"roots":\[([A-Za-z0-9+/=",]*)\]\}\n$/;
+const GROWN = /^\{"witness":"([A-Za-z0-9+/=]+)","size":(\d{1,15}),"roots":\[([A-Za-z0-9+/=",]*)\]\}$/;

@@ -6,7 +6,7 @@ import { textIn } from '../lib/text-in.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import { ARCHIVE_LIST, readArchiveList } from './archived-files.js';
 import { listLogs, logFilePath } from './log-files.js';
-import { parsePlace } from './log-place.js';
+import { parseKept } from './log-place.js';
 
 export interface LogEnd {
   readonly folder: string;
@@ -33,7 +33,7 @@ export async function whatBecameOfEnd({ folder, log, last, archive }: LogEnd): P
   const here = (await listLogs(folder)).get(log)?.at(-1);
   const nameOf = (first: number): string => basename(logFilePath(folder, log, first));
   // What was kept with the last checkpoint tells which file the log had come to.
-  const place = parsePlace(await textIn(join(folder, `${log}.place`)));
+  const { place = null } = parseKept(await textIn(join(folder, `${log}.place`))) ?? {};
   if (place !== null && place.tree.size > last) {
     return place.file > last
       ? `its newest files are absent, ${nameOf(place.file)} among them`

@@ -5,7 +5,7 @@ import { readLine } from './chain.js';
 import type { EventKind, Outcome } from './event.js';
 import { isStoredEvent, type StoredEvent } from './event-schema.js';
 import { showsRecord } from './listed.js';
-import { listLogs } from './log-files.js';
+import { listLogs, type LogFile } from './log-files.js';
 import { readFiles } from './read-log.js';
 import { makeSilences, type Silence } from './silences.js';
 
@@ -66,10 +66,17 @@ export interface Unrecorded {
 }
 
 /** Calls `onFound` with the events in the order of the logs. Rejects if the folder cannot be read. */
-export async function searchLogs(
-  folder: string,
+export async function searchLogs(folder: string, search: Search, onFound: OnFound): Promise<SearchReport> {
+  return searchFiles(await listLogs(folder), search, onFound);
+}
+
+type OnFound = (found: readonly FoundLine[]) => Promise<void>;
+
+/** The same in these files, by the log that they are of. */
+export async function searchFiles(
+  logs: ReadonlyMap<string, readonly LogFile[]>,
   search: Search,
-  onFound: (found: readonly FoundLine[]) => Promise<void>,
+  onFound: OnFound,
 ): Promise<SearchReport> {
   const matches = makeMatch(search);
   const record = search.record?.toLowerCase() ?? null;
@@ -77,7 +84,7 @@ export async function searchLogs(
   const unrecorded = { lists: 0, counts: 0 };
   const begins: Unrecorded['begins'][number][] = [];
   let [events, total, malformed, unverified] = [0, 0, 0, 0];
-  for (const [log, files] of await listLogs(folder)) {
+  for (const [log, files] of logs) {
     // The first line is taken as it is: older files may be elsewhere.
     let before: StoredEvent | null = null;
     for await (const { lines, torn } of readFiles(files)) {

@@ -79,6 +79,10 @@ export interface AuditLags {
   readonly store: number;
   /** Why, while one of them fails. */
   readonly error?: string;
+  /** Signing checkpoints; absent where none are signed. */
+  readonly checkpoint?: number;
+  /** How many events in the store wait for a log that does not take them; absent if none do. */
+  readonly stuck?: number;
 }
 
 export interface AuditTrail extends Recorder {
@@ -141,7 +145,9 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       // Without its files, the log takes nothing from the store either.
       const store = file > 0 || drain === null ? 0 : now - drain.since;
       const error = store > 0 || writer.failingSince() === null ? told.store : told.file;
-      return { file, store, ...(file + store > 0 ? { error } : {}) };
+      const checkpoint = kept === null ? {} : { checkpoint: now - (kept.failingSince() ?? now) };
+      const stuck = drainer.stuck();
+      return { file, store, ...(file + store > 0 ? { error } : {}), ...checkpoint, ...(stuck > 0 ? { stuck } : {}) };
     };
     const state = (): TrailState => {
       const { file, store } = lags();
@@ -178,7 +184,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     }
     if (!owned.isFenced) logger.warn({ log }, UNFENCED);
     drainer.wake();
-    const endCheckpoints =
+    const kept =
       checkpoints === null ? null : keepCheckpoints({ ...checkpoints, folder, log, head: writer.head, logger });
     return {
       queries,
@@ -207,8 +213,8 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
         await ended(drainer.close(), UNDONE.drain);
         noteLoss();
         const isWritten = await writer.close();
-        if (!isWritten && endCheckpoints !== null) logger.error({ log }, UNDONE.sign);
-        const isSigned = isWritten && (endCheckpoints === null || (await ended(endCheckpoints(), UNDONE.sign)));
+        if (!isWritten && kept !== null) logger.error({ log }, UNDONE.sign);
+        const isSigned = isWritten && (kept === null || (await ended(kept.end(), UNDONE.sign)));
         // What has not ended may still write, so nobody else may have the log before this process is gone.
         if (isSigned) return ended(owned.release(), UNDONE.release);
         logger.error({ log }, UNDONE.keep);

@@ -1,13 +1,17 @@
 // What the audit log says of a snapshot, for `evidence`: when it was put in force, by whom, and a proof of each such event.
 import type { StoredEvent } from '../audit/event-schema.js';
-import { searchLogs } from '../audit/search.js';
+import { ARCHIVE_LIST } from '../audit/archived-files.js';
+import type { Fault } from '../audit/check-chain.js';
+import { parseLogFileName } from '../audit/log-files.js';
+import { findParts } from '../audit/log-parts.js';
+import { searchFiles } from '../audit/search.js';
 import type { SettingFlags } from '../config/index.js';
 import { formatPublicKey } from '../../engine/index.js';
-import { type CliIo, pathOf } from './io.js';
+import type { CliIo } from './io.js';
 import type { EVIDENCE } from './takes/evidence.js';
 import type { Given } from './verb.js';
 import { proofsOf, signingKeyOf } from './prove-audit.js';
-import { malformedLines } from './audit-log.js';
+import { logFailure, malformedLines } from './audit-log.js';
 import { readKey, readNote, trusted } from './read-checkpoint.js';
 
 export type EvidenceFlags = Given<typeof EVIDENCE> & SettingFlags;
@@ -26,12 +30,26 @@ export interface LoggedActivations {
   readonly lines: readonly string[];
   /** The digest of what decided before the first of them; null if nothing is known of it. */
   readonly before: string | null;
+  /** Logs of which older files were not read. */
+  readonly unread: readonly string[];
 }
 
-/** Throws `CliFailure` 8 if lines of the log are no events: then some of the answer may be lost. */
-export async function findActivations(folder: string, digest: string): Promise<LoggedActivations> {
+interface Searched {
+  readonly folder: string;
+  /** Where archived files are; null if they are not read. */
+  readonly archive: string | null;
+}
+
+/** Throws `CliFailure` 8 if lines of the log are no events, or the archive is not as listed: some of the answer may be lost. */
+export async function findActivations({ folder, archive }: Searched, digest: string): Promise<LoggedActivations> {
+  const faults: Fault[] = [];
+  const { parts, unread } = await findParts(folder, { archive, report: (fault) => void faults.push(fault) });
+  const [fault] = faults;
+  if (fault !== undefined) throw logFailure(fault.text);
+  const files = new Map([...parts].map(([log, all]) => [log, all.flatMap((one) => ('path' in one ? [one] : []))]));
+  const elsewhere = new Set(unread.map((name) => parseLogFileName(name)?.log));
   const all: { readonly event: StoredEvent; readonly line: string }[] = [];
-  const { malformed } = await searchLogs(folder, { outcomes: ['allowed'], kinds: ['admin'] }, (found) => {
+  const { malformed } = await searchFiles(files, { outcomes: ['allowed'], kinds: ['admin'] }, (found) => {
     for (const { event, line } of found)
       if (event.operation === 'gateway.start' || event.operation === 'policy.activate') all.push({ event, line });
     return Promise.resolve();
@@ -44,12 +62,12 @@ export async function findActivations(folder: string, digest: string): Promise<L
     events: own.map(({ event }) => event),
     lines: own.map(({ line }) => line),
     before: all.slice(0, Math.max(first, 0)).findLast(({ event }) => event.snapshot !== null)?.event.snapshot ?? null,
+    unread: [...files].flatMap(([log, [oldest]]) => (elsewhere.has(log) || (oldest?.first ?? 1) > 1 ? [log] : [])),
   };
 }
 
-interface LogRequest {
+interface LogRequest extends Searched {
   readonly activations: LoggedActivations;
-  readonly folder: string;
   readonly flags: EvidenceFlags;
 }
 
@@ -57,11 +75,14 @@ interface LogRequest {
 export async function proveActivations(
   io: CliIo,
   bundle: Bundle,
-  { activations, folder, flags }: LogRequest,
+  { activations, folder, archive, flags }: LogRequest,
 ): Promise<void> {
-  const { events, lines } = activations;
+  const { events, lines, unread } = activations;
+  const hint = archive === null ? 'name their folder with --archive' : `${ARCHIVE_LIST} does not list them`;
+  for (const log of unread)
+    bundle.missing(`when else it was put in force: older files of the log ${log} were not read; ${hint}`);
   if (events.length === 0) {
-    bundle.missing('when it was in force: the log has no event that put it in force');
+    if (unread.length === 0) bundle.missing('when it was in force: the log has no event that put it in force');
     return;
   }
   bundle.add('log/activations.jsonl', lines.map((line) => `${line}\n`).join(''));
@@ -87,7 +108,6 @@ export async function proveActivations(
     if (late > 0)
       bundle.missing(`proofs of ${String(late)} of its events in ${log}: they are later than the checkpoint`);
     if (within.length === 0) continue;
-    const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
     const proved = await proofsOf(io, { folder, log, archive, seqs: within, kept: covering }, flags);
     bundle.add(`log/${log}.checkpoint`, proved.checkpoint);
     bundle.add(`log/${log}.pem`, pemOf(publicKey));

@@ -56,9 +56,10 @@ export async function evidenceCommand(io: CliIo, flags: EvidenceFlags): Promise<
   bundle.add('checks.json', checksText(policy));
   await addStatement(io, bundle, policy, flags);
   const attested = await addAttestation(io, bundle, policy, flags);
-  const activations = await findActivations(folder, policy.digest);
+  const archive = flags.archive === undefined ? null : pathOf(io, flags.archive);
+  const activations = await findActivations({ folder, archive }, policy.digest);
   await addDifference(io, bundle, { opened, folder, flags, activations, attested });
-  await proveActivations(io, bundle, { activations, folder, flags });
+  await proveActivations(io, bundle, { activations, folder, archive, flags });
   const facts: EvidenceFacts = { policy, version: programVersion(), names: [...files.keys()], missing, activations };
   bundle.add('README.md', evidenceReadme(facts));
   bundle.add('check.py', await readFile(new URL('../../../server/docs/check-evidence.py', import.meta.url)));

@@ -242,16 +242,24 @@ export function publishAudit({ gauge, total }: Registry, { counts, lags }: Pick<
   gauge(
     {
       name: 'bailiwick_audit_lag_seconds',
-      help: 'For how long the files of the audit log could not be written, and for how long events in the store could not be fetched; 0 while both work.',
+      help: 'For how long the files of the audit log could not be written, events in the store could not be fetched, and checkpoints could not be signed (absent without a key for them); 0 while it works.',
       labels: ['of'],
     },
     () => {
-      const { file, store } = lags();
+      const { file, store, checkpoint } = lags();
       return [
         [file / 1000, 'file'],
         [store / 1000, 'store'],
+        ...(checkpoint === undefined ? [] : [[checkpoint / 1000, 'checkpoint'] as const]),
       ];
     },
+  );
+  gauge(
+    {
+      name: 'bailiwick_audit_stuck_events',
+      help: 'Events in the store that another audit log has claimed and does not take: see `bailiwick audit release`.',
+    },
+    () => [[lags().stuck ?? 0]],
   );
 }
 

@@ -118,39 +118,82 @@ function rangesOfGrowth(size: number, { from, to }: Range, isKnown: boolean): re
     : [...rangesOfGrowth(size, right, false), left];
 }
 
-/** The proof that a tree of `size` leaves begins with those of `old`. It takes the leaves that came since. */
-export function makeGrowth(old: Frontier, size: number): PathBuilder {
-  const ranges = old.size === 0 ? [] : rangesOfGrowth(old.size, { from: 0, to: size }, true);
-  const added = ranges.filter(({ from }) => from >= old.size).map((range) => ({ ...range, tree: makeTree() }));
-  let next = old.size;
-  return {
-    push: (leaf) => {
-      added.find(({ from, to }) => from <= next && next < to)?.tree.push(leaf);
-      next += 1;
-    },
-    path: () =>
-      ranges.map((range) => added.find(({ from }) => from === range.from)?.tree.root() ?? joined(rootsIn(old, range))),
-  };
+/** All of a tree that is needed to prove, however it grows, that it begins with its first `old` leaves. */
+export interface Grown {
+  readonly old: number;
+  readonly size: number;
+  /** Roots of the largest perfect trees side by side of which none has leaves on both sides of `old`. */
+  readonly roots: readonly TreeHash[];
 }
 
-/** The perfect trees of a frontier that lie in a range, which begins where one of them does. */
-function rootsIn({ size, roots }: Frontier, range: Range): readonly TreeHash[] {
-  let at = 0;
-  return roots.filter((_, index) => {
-    const from = at;
-    at += leavesOf(size, index);
-    return from >= range.from && at <= range.to;
+/** Whether it is of this tree. */
+export function isGrown({ old, size, roots }: Grown, of: Frontier): boolean {
+  const ranges = old <= size && size === of.size ? rangesOfGrown(old, size) : [];
+  if (ranges.length !== roots.length || !roots.every(({ length }) => length === HASH_BYTES)) return false;
+  const whole: Perfect[] = [];
+  for (const piece of perfectTrees(ranges, roots)) append(whole, piece, 0);
+  return whole.every(({ root }, index) => of.roots[index]?.equals(root) === true);
+}
+
+interface Perfect extends Range {
+  readonly root: TreeHash;
+}
+
+const rangesOfGrown = (old: number, size: number): readonly Range[] => [
+  ...perfectRanges({ from: 0, to: old }),
+  ...perfectRanges({ from: old, to: size }),
+];
+
+function perfectRanges({ from, to }: Range): readonly Range[] {
+  const ranges: Range[] = [];
+  for (let at = from; at < to;) {
+    let leaves = 1;
+    while (at % (leaves * 2) === 0 && at + leaves * 2 <= to) leaves *= 2;
+    ranges.push({ from: at, to: at + leaves });
+    at += leaves;
+  }
+  return ranges;
+}
+
+function perfectTrees(ranges: readonly Range[], roots: readonly TreeHash[]): Perfect[] {
+  return roots.flatMap((root, index) => {
+    const range = ranges[index];
+    return range === undefined ? [] : [{ ...range, root }];
   });
 }
 
-/** How many leaves the perfect tree at this place of a frontier has. */
-function leavesOf(size: number, index: number): number {
-  let rest = size;
-  for (let place = 0; ; place += 1) {
-    const power = 2 ** Math.floor(Math.log2(rest));
-    if (place === index) return power;
-    rest -= power;
+/** Joins it with those on its left, up to the wall. */
+function append(trees: Perfect[], next: Perfect, wall: number): void {
+  let merged = next;
+  for (let left = trees.at(-1); left !== undefined && left.to !== wall; left = trees.at(-1)) {
+    const leaves = left.to - left.from;
+    if (leaves !== merged.to - merged.from || left.from % (leaves * 2) !== 0) break;
+    trees.pop();
+    merged = { from: left.from, to: merged.to, root: nodeHash(left.root, merged.root) };
   }
+  trees.push(merged);
+}
+
+export interface Growth extends PathBuilder {
+  /** What is needed to go on from here. */
+  readonly grown: () => Grown;
+}
+
+/** The proof that the tree begins with its first `old` leaves. It takes the leaves that come. */
+export function makeGrowth({ old, roots, ...from }: Grown): Growth {
+  let { size } = from;
+  const trees = perfectTrees(rangesOfGrown(old, size), roots);
+  return {
+    push: (leaf) => {
+      append(trees, { from: size, to: size + 1, root: leaf }, old);
+      size += 1;
+    },
+    path: () =>
+      (old === 0 ? [] : rangesOfGrowth(old, { from: 0, to: size }, true)).map(({ from: first, to }) =>
+        joined(trees.filter((tree) => tree.from >= first && tree.to <= to).map(({ root }) => root)),
+      ),
+    grown: () => ({ old, size, roots: trees.map(({ root }) => root) }),
+  };
 }
 
 export interface PathBuilder {

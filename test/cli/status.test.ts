@@ -122,7 +122,10 @@ describe('status', () => {
         certificate,
         store: { kind: 'external', ok: true, fault: 'the database user lacks rights: INSERT on records' },
         statement: { generation: 7, expires: expiresAt, expiresAt, signers: ['ana', 'ben'] },
-        audit: { ok: false, lagSeconds: 3, fileLagSeconds: 3, storeLagSeconds: 0, error: 'ENOSPC: no space left' },
+        audit: {
+          ...{ ok: false, lagSeconds: 3, fileLagSeconds: 3, storeLagSeconds: 0, error: 'ENOSPC: no space left' },
+          ...{ checkpointLagSeconds: 61.5, stuckEvents: 2 },
+        },
       };
       response.end(JSON.stringify(body));
     });
@@ -132,6 +135,9 @@ describe('status', () => {
     server.close();
     expect(text).toMatch(/^statement +generation 7, signed by ana, ben, expired at 2020-/m);
     expect(text).toMatch(/^audit log +its files could not be written for 3.0 seconds \(ENOSPC: no space left\): /m);
+    expect(text).toMatch(
+      /^audit log .*; no checkpoint could be signed for 61\.5 seconds: .*; 2 events of .*`bailiwick audit release`$/m,
+    );
     expect(text).toMatch(/^certificate +expires at 2999-\S+; the client CA expired at 2020-/m);
     expect(text).toMatch(/^store +external, reachable; the database user lacks rights: INSERT on records$/m);
     expect(text).toMatch(/^ready +no: policy, audit; decides nothing: it expired$/m);

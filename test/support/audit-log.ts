@@ -1,7 +1,8 @@
 // A log of some events in a folder of its own, and ways to tamper with it.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { instantOf } from '../../engine/index.js';
+import { type Instant, instantOf } from '../../engine/index.js';
+import { archiveFiles } from '../../server/audit/archive.js';
 import { BEGINNING, type Head, link } from '../../server/audit/chain.js';
 import { ANONYMOUS, type AuditEvent, type EventParts, makeEvent } from '../../server/audit/event.js';
 import { type FileLayer, systemFiles } from '../../server/audit/file-layer.js';
@@ -92,6 +93,14 @@ export function logFiles(folder: string): readonly string[] {
     .filter((name) => name.endsWith('.jsonl'))
     .sort()
     .map((name) => join(folder, name));
+}
+
+/** Moves the files whose last event is older to another folder, but not the last file. Returns that folder. */
+export async function archiveLog(folder: string, before: Instant = instantOf(Date.now())): Promise<string> {
+  const to = await makeFolder();
+  await archiveFiles(folder, { to, before, onMoved: () => undefined });
+  if (logFiles(to).length === 0) throw new Error('no file was moved');
+  return to;
 }
 
 export function readLines(folder: string): string[] {

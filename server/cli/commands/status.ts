@@ -18,7 +18,7 @@ export const defineStatus = verb(TAKES, showStatus, {
   },
   json: [
     '{"version","startedAt","ready","checks","policy","snapshot","decisions","labels","generation","reason","source","loadedAt","issuedAt",',
-    ' "statement":{"generation","expires","signers"},"ageSeconds","stale","undecided","store":{"kind","ok","fault","replicas"},"audit":{"ok","lagSeconds","error"?},',
+    ' "statement":{"generation","expires","signers"},"ageSeconds","stale","undecided","store":{"kind","ok","fault","replicas"},"audit":{"ok","lagSeconds","checkpointLagSeconds","stuckEvents","error"?},',
     ' "certificate","tls":{"expires"},"authzen","lastError","shadow","workers","peers"};',
     'while it waits for its store, {"version","startedAt","ready","checks","waiting","store"}, with the reason as "waiting"',
   ],
@@ -83,7 +83,14 @@ function auditText(audit: AnswerMembers): string {
   const error = audit.get('error');
   const why = typeof error === 'string' ? ` (${error})` : '';
   const said = faults.length === 0 ? 'written' : `${faults.join(', ')}${why}`;
-  return audit.get('ok') === true ? said : `${said}: requests are refused`;
+  const [unsigned, stuck] = [numberOf(audit.get('checkpointLagSeconds')), numberOf(audit.get('stuckEvents'))];
+  return [
+    audit.get('ok') === true ? said : `${said}: requests are refused`,
+    ...(unsigned > 0
+      ? [`no checkpoint could be signed for ${unsigned.toFixed(1)} seconds: see the gateway's log`]
+      : []),
+    ...(stuck > 0 ? [`${count(stuck, 'event')} of another log not taken by it: see \`bailiwick audit release\``] : []),
+  ].join('; ');
 }
 
 function certificateText(certificate: AnswerMembers): string {

@@ -26,6 +26,11 @@ const ABOUT: readonly (readonly [pattern: RegExp, text: string])[] = [
   [/^log\/[^/]*\.tlog-proof$/, 'a proof for each event that it is in the log of that head'],
 ];
 
+const NONE = Object.freeze({
+  log: 'The log has no such event.',
+  files: 'The files of the log that were read have no such event.',
+});
+
 export function evidenceReadme({ policy, version, names, missing, activations }: EvidenceFacts): string {
   const rows = ABOUT.flatMap(([pattern, text]) => {
     const found = names.filter((name) => pattern.test(name));
@@ -49,7 +54,7 @@ ${rows.join('\n')}
 
 ## When it was put in force
 
-${times.length === 0 ? 'The log has no such event.' : times.join('\n')}
+${times.length === 0 ? NONE[activations.unread.length === 0 ? 'log' : 'files'] : times.join('\n')}
 
 ## What is missing
 

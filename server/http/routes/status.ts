@@ -85,12 +85,17 @@ function replicaFacts({ address, isUsed, age, fault, reason }: ReplicaState): ob
   return { address, used: isUsed, ageSeconds: age === null ? null : age / 1000, fault, reason };
 }
 
-function auditFacts({ file, store, error }: AuditLags, { audit, outbox }: Readiness['checks']): object {
+function auditFacts(
+  { file, store, error, checkpoint, stuck = 0 }: AuditLags,
+  { audit, outbox }: Readiness['checks'],
+): object {
   return {
     ok: audit === 'ok' && outbox === 'ok',
     lagSeconds: Math.max(file, store) / 1000,
     fileLagSeconds: file / 1000,
     storeLagSeconds: store / 1000,
+    checkpointLagSeconds: checkpoint === undefined ? null : checkpoint / 1000,
+    stuckEvents: stuck,
     ...(error === undefined ? {} : { error: maskCredentials(error) }),
   };
 }

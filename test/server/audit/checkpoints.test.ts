@@ -1,18 +1,28 @@
 // The checkpoints that a gateway signs by itself, and what witnesses make of them.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { BEGINNING, type Head } from '../../../server/audit/chain.js';
 import { originOf, parseCheckpoint } from '../../../server/audit/checkpoint.js';
-import { keepCheckpoints, type CheckpointSettings } from '../../../server/audit/keep-checkpoints.js';
+import { type Checkpoints, keepCheckpoints, type CheckpointSettings } from '../../../server/audit/keep-checkpoints.js';
 import { leafHash, makeTree } from '../../../server/signing/merkle.js';
 import type { Writer } from '../../../server/audit/writer.js';
-import { makeKeyPair, openPrivatePem } from '../../../server/signing/ed25519.js';
+import { makeKeyPair, type NewKeyPair, openPrivatePem } from '../../../server/signing/ed25519.js';
 import { parseNote, parseWitnessKey } from '../../../server/signing/signed-note.js';
-import { eventOf, LOG, logFiles, readLines, writerOf } from '../../support/audit-log.js';
+import { archiveLog, eventOf, LOG, logFiles, readLines, writerOf } from '../../support/audit-log.js';
 import { keptLog, type LogLine } from '../../support/kept-log.js';
 import { makeFolder } from '../../support/temp-folder.js';
+import { runCli } from '../../support/run-cli.js';
 import { startWitness, type TestWitness } from '../../support/witness.js';
 import { until } from '../../support/until.js';
 
@@ -51,13 +61,15 @@ async function restart(): Promise<Head> {
   return head;
 }
 
-function keep(settings: Partial<CheckpointSettings> = {}): () => Promise<void> {
+function keepIn(settings: Partial<CheckpointSettings> = {}): Checkpoints {
   if (key === null) throw new Error('no key');
   return keepCheckpoints({
     ...{ folder, log: LOG, head: () => writer.head(), logger: keptLog(lines), key },
     ...{ witnesses: [], events: 5, look: 5, ...settings },
   });
 }
+
+const keep = (settings: Partial<CheckpointSettings> = {}): (() => Promise<void>) => keepIn(settings).end;
 
 const asked = (witness: TestWitness): CheckpointSettings['witnesses'] => {
   const witnessKey = parseWitnessKey(witness.verifierKey);
@@ -68,12 +80,12 @@ const asked = (witness: TestWitness): CheckpointSettings['witnesses'] => {
 const noteOf = (): string => readFileSync(join(folder, `${LOG}.checkpoint`), 'utf8');
 
 /** The size of the checkpoint, which must be signed by our key and have the root of what the files hold. */
-function sizeOf(note = noteOf()): number {
+function sizeOf(note = noteOf(), { publicKey }: Pick<NewKeyPair, 'publicKey'> = pair, folders = [folder]): number {
   const parsed = parseNote(note);
-  expect(parsed?.isSignedBy({ name: originOf(LOG), publicKey: pair.publicKey })).toBe(true);
+  expect(parsed?.isSignedBy({ name: originOf(LOG), publicKey })).toBe(true);
   const { size, root } = parseCheckpoint(parsed?.text ?? '') ?? { size: 0, root: null };
   const tree = makeTree();
-  for (const line of readLines(folder).slice(0, size)) tree.push(leafHash(line));
+  for (const line of folders.flatMap((one) => readLines(one)).slice(0, size)) tree.push(leafHash(line));
   expect(root).toEqual(tree.root());
   return size;
 }
@@ -229,6 +241,57 @@ it('are not signed about a log that was written anew, whose hashes fit', async (
   expect(noteOf()).toBe(note);
 });
 
+it('of another key are not begun from what the last key has left, and go on once the archived files are back', async () => {
+  const others = makeKeyPair();
+  const other = openPrivatePem(others.privatePem);
+  if (other === null) throw new Error('a key pair without a private key');
+  await write(20);
+  await keep()();
+  const [note, place] = [noteOf(), readFileSync(join(folder, `${LOG}.place`))];
+  const elsewhere = await archiveLog(folder);
+  await restart();
+  await write(6);
+  const again = keepIn({ key: other });
+  await until(() => lines.length > 1);
+  expect(messages().at(-1)).toEqual([
+    'error',
+    expect.stringContaining('copy them back into the folder'),
+    'the file with event 1 is not in the folder',
+  ]);
+  expect(again.failingSince()).not.toBeNull();
+  expect([noteOf(), readFileSync(join(folder, `${LOG}.place`))]).toEqual([note, place]);
+  for (const path of logFiles(elsewhere)) copyFileSync(path, join(folder, basename(path)));
+  await until(() => lines.length > 2);
+  expect(again.failingSince()).toBeNull();
+  await again.end();
+  expect([messages().at(-1), lines.length, sizeOf(noteOf(), others)]).toEqual([SIGNED, 3, 26]);
+});
+
+it('of another key go on from one of all events that was put in the place of the last', async () => {
+  const cwd = await makeFolder();
+  const cli = async (...args: readonly string[]): Promise<void> => {
+    expect(await runCli(args, { cwd })).toMatchObject({ status: 0 });
+  };
+  await cli('keygen', '-o', 'new.key');
+  const other = openPrivatePem(readFileSync(join(cwd, 'new.key'), 'utf8'));
+  if (other === null) throw new Error('a file without a private key');
+  await write(20);
+  await keep()();
+  const elsewhere = await archiveLog(folder);
+  await restart();
+  await write(6);
+  const again = keepIn({ key: other });
+  await until(() => lines.length > 1);
+  expect(lines.at(-1)).toMatchObject({ level: 'error' });
+  const to = join(folder, `${LOG}.checkpoint`);
+  await cli('audit', 'checkpoint', folder, '--archive', elsewhere, '--key', 'new.key', '-o', to);
+  await until(() => again.failingSince() === null);
+  await write(5);
+  await again.end();
+  expect(messages().slice(2)).toEqual([SIGNED]);
+  expect(sizeOf(noteOf(), other, [elsewhere, folder])).toBe(31);
+});
+
 it('are signed by a witness, each as the growth of the one before', async () => {
   const witness = await startWitness('witness.example/w1');
   witnesses.push(witness);
@@ -242,13 +305,77 @@ it('are signed by a witness, each as the growth of the one before', async () => 
     expect(witness.signed.get(originOf(LOG))?.size).toBe(seq);
   }
   await end();
+  // What it has signed is known after a start, too.
+  await restart();
+  await write(3);
+  await keep({ witnesses: asked(witness) })();
   expect(new Set(witness.answers)).toEqual(new Set([200]));
-  // After a start the witness says what it has signed.
+  expect(witness.signed.get(originOf(LOG))?.size).toBe(34);
+  // If it is not, the witness says it.
+  rmSync(join(folder, `${LOG}.place`));
   await restart();
   await write(3);
   await keep({ witnesses: asked(witness) })();
   expect(witness.answers.slice(-2)).toEqual([409, 200]);
-  expect(witness.signed.get(originOf(LOG))?.size).toBe(34);
+  expect(witness.signed.get(originOf(LOG))?.size).toBe(37);
+});
+
+it('are signed by a witness that was away, though what it has missed was archived and the gateway starts again', async () => {
+  const [here, away] = [await startWitness('w.example/here'), await startWitness('w.example/away')];
+  witnesses.push(here, away);
+  const settings = { witnesses: [...asked(here), ...asked(away)] };
+  await write(11);
+  await keep(settings)();
+  away.answer = 503;
+  const place = join(folder, `${LOG}.place`);
+  let before = readFileSync(place);
+  for (const events of [9, 14, 3]) {
+    await write(events);
+    before = readFileSync(place);
+    await keep(settings)();
+    await restart();
+  }
+  // As a crash leaves it before what is kept with the checkpoint is written.
+  writeFileSync(place, before);
+  await keep(settings)();
+  await archiveLog(folder);
+  away.answer = null;
+  for (const size of [43, 49]) {
+    await write(6);
+    await keep(settings)();
+    expect(noteOf()).toContain('w.example/away');
+    expect([here, away].map(({ signed }) => signed.get(originOf(LOG))?.size)).toEqual([size, size]);
+  }
+  expect(here.answers).toEqual([200, 200, 200, 200, 409, 200, 200]);
+  expect(away.answers).toEqual([200, 503, 503, 503, 200, 200]);
+});
+
+it('need archived files only where nobody knows how the log has grown since a witness signed it', async () => {
+  const witness = await startWitness('w.example/w');
+  witnesses.push(witness);
+  const settings = { witnesses: asked(witness) };
+  await write(11);
+  await keep(settings)();
+  // What it has signed is changed in what was kept, so that is not believed.
+  const place = join(folder, `${LOG}.place`);
+  const [first = '', second = ''] = readFileSync(place, 'utf8').split('\n');
+  const other = second.includes('"roots":["A') ? 'B' : 'A';
+  writeFileSync(place, `${first}\n${second.replace(/("roots":\[")./, `$1${other}`)}\n`);
+  await keep()();
+  expect(readFileSync(place, 'utf8')).toBe(`${first}\n`);
+  await write(15);
+  await keep()();
+  const elsewhere = await archiveLog(folder);
+  await write(6);
+  await keep(settings)();
+  const reason = 'the file with event 1 is not in the folder: copy it back until the witness has signed';
+  expect(lines.at(-2)).toMatchObject({ level: 'error', message: expect.stringContaining('a witness has not'), reason });
+  expect(lines.at(-1)).toMatchObject({ level: 'info', size: 32 });
+  for (const path of logFiles(elsewhere)) copyFileSync(path, join(folder, basename(path)));
+  await write(1);
+  await keep(settings)();
+  expect(noteOf()).toContain('w.example/w');
+  expect(witness.answers).toEqual([200, 409, 409, 200]);
 });
 
 it('are signed by others while a witness is away, which then takes all that it has missed', async () => {

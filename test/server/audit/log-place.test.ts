@@ -1,8 +1,17 @@
 // Places in a log from which a reader goes on.
 import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { LogGapError, type LogPlace, parsePlace, placeText, readOn, START } from '../../../server/audit/log-place.js';
-import { leafHash, makeTree, type TreeHash } from '../../../server/signing/merkle.js';
+import {
+  keptText,
+  LogGapError,
+  type LogPlace,
+  parseKept,
+  parsePlace,
+  placeText,
+  readOn,
+  START,
+} from '../../../server/audit/log-place.js';
+import { type Grown, leafHash, makeGrowth, makeTree, type TreeHash } from '../../../server/signing/merkle.js';
 import { LOG, logFiles, readLines, writeLog } from '../../support/audit-log.js';
 
 const EVENTS = 11;
@@ -83,6 +92,21 @@ describe('a reader that goes on in a log', () => {
 describe('the text of a place', () => {
   it('is read as the place that it is', () => {
     for (let size = 1; size <= EVENTS; size += 1) expect(parsePlace(placeText(placeAt(size)))).toEqual(placeAt(size));
+  });
+
+  it('is followed by how the tree has grown, of which no other tree is taken', () => {
+    const growths = new Map([2, 5].map((old) => [`${String(old)}=`, makeGrowth({ ...placeAt(old).tree, old })]));
+    const kept = { place: placeAt(5), grown: new Map<string, Grown>() };
+    for (const line of lines.slice(2, 5)) growths.get('2=')?.push(leafHash(line));
+    for (const [witness, growth] of growths) kept.grown.set(witness, growth.grown());
+    const text = keptText(kept);
+    expect(parseKept(text)).toEqual(kept);
+    expect(parseKept(placeText(kept.place))).toEqual({ ...kept, grown: new Map() });
+    const [, first = '', second = ''] = text.split('\n');
+    for (const other of [first.replace('"size":2', '"size":1'), first.replace('"roots":["', '$&A'), ` ${first}`, 'x'])
+      expect(parseKept(text.replace(first, other))?.grown).toEqual(new Map([['5=', kept.grown.get('5=')]]));
+    expect(parseKept(text.replace(second, ''))?.grown.size).toBe(1);
+    expect(parseKept(`${first}\n`)).toBeNull();
   });
 
   it('is nothing else', () => {

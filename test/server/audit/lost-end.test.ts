@@ -3,7 +3,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { listLogs, logFilePath } from '../../../server/audit/log-files.js';
-import { placeText } from '../../../server/audit/log-place.js';
+import { keptText } from '../../../server/audit/log-place.js';
 import { whatBecameOfEnd } from '../../../server/audit/lost-end.js';
 import { AUDIT_LIMITS } from '../../../server/limits/logs.js';
 import { EMPTY, leafHash, makeTree } from '../../../server/signing/merkle.js';
@@ -23,8 +23,12 @@ const said = (last: number, archive: string | null = null): Promise<string> =>
 function place(size: number, file: number): void {
   const tree = makeTree(EMPTY);
   for (let n = 0; n < size; n += 1) tree.push(leafHash(String(n)));
+  const grown = new Map([['A'.repeat(43), { ...tree.frontier(), old: size }]]);
   const hash = `sha256:${'0'.repeat(64)}`;
-  writeFileSync(join(folder, `${LOG}.place`), placeText({ tree: tree.frontier(), hash, file, bytes: 9 }));
+  writeFileSync(
+    join(folder, `${LOG}.place`),
+    keptText({ place: { tree: tree.frontier(), hash, file, bytes: 9 }, grown }),
+  );
 }
 
 describe('the end of a log that is not there', () => {

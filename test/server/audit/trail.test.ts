@@ -152,10 +152,10 @@ describeOnStores('the trail', (store) => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const owned = await ownLog(one);
     await put(1, 3);
-    const [first] = await claimEvents(store.db, { log: owned.log, after: 0, most: 10 });
+    const [first, second] = await claimEvents(store.db, { log: owned.log, after: 0, most: 10 });
     await put(2);
     const lines: object[] = [];
-    const log = { ...SILENT, warn: (fields: object) => void lines.push(fields) };
+    const log = { ...SILENT, error: (fields: object) => void lines.push(fields) };
     const trail = await openIn(other, { lookInterval: 20, log });
     const lookOften = async (): Promise<void> => {
       for (let n = 0; n < 8; n += 1) {
@@ -170,6 +170,9 @@ describeOnStores('the trail', (store) => {
     await removeEvents(store.db, [first?.position ?? '']);
     await until(() => lines.length > 1);
     await lookOften();
+    expect(trail.lags()).toEqual({ file: 0, store: 0, stuck: 1 });
+    await removeEvents(store.db, [second?.position ?? '']);
+    await until(() => trail.lags().stuck === undefined);
     await closeAll();
     expect(ids(other)).toEqual(['event2']);
     expect(lines).toEqual([2, 1].map((events) => ({ log: owned.log, events })));

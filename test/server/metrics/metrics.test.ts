@@ -2,7 +2,7 @@
 // once. The names are part of what operators build on: a change here is one of theirs.
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { FAMILIES } from '../../../engine/index.js';
-import type { AuditTrail } from '../../../server/audit/trail.js';
+import type { AuditLags, AuditTrail } from '../../../server/audit/trail.js';
 import { formatSeries, makeRegistry } from '../../../server/metrics/series.js';
 import { publishAudit, publishIssuers, publishStore } from '../../../server/metrics/state-metrics.js';
 import { PROBLEMS } from '../../../server/problem.js';
@@ -325,18 +325,27 @@ h_seconds_count{of="y"} 1
 });
 
 describe('of parts that not every gateway has', () => {
-  test('the audit log: what is on the disk, what was lost, and for how long it cannot be written', async () => {
+  test('the audit log: what is on the disk, what was lost, and for how long it cannot be written or signed', async () => {
     const registry = makeRegistry();
+    let lags: AuditLags = { file: 1500, store: 0 };
     const trail: Pick<AuditTrail, 'counts' | 'lags'> = {
       counts: () => ({ written: 17, lost: 2 }),
-      lags: () => ({ file: 1500, store: 0 }),
+      lags: () => lags,
     };
     publishAudit(registry, trail);
-    const series = readExposition(formatSeries(await registry.read()));
+    const read = async (): Promise<ReturnType<typeof readExposition>> =>
+      readExposition(formatSeries(await registry.read()));
+    const series = await read();
     expect(valueOf(series, 'bailiwick_audit_records_total')).toBe(17);
     expect(valueOf(series, 'bailiwick_audit_dropped_total')).toBe(2);
     expect(valueOf(series, 'bailiwick_audit_lag_seconds', { of: 'file' })).toBe(1.5);
     expect(valueOf(series, 'bailiwick_audit_lag_seconds', { of: 'store' })).toBe(0);
+    expect(formatSeries(await registry.read())).not.toContain('checkpoint"');
+    expect(valueOf(series, 'bailiwick_audit_stuck_events')).toBe(0);
+    lags = { file: 0, store: 0, checkpoint: 2500, stuck: 3 };
+    const later = await read();
+    expect(valueOf(later, 'bailiwick_audit_lag_seconds', { of: 'checkpoint' })).toBe(2.5);
+    expect(valueOf(later, 'bailiwick_audit_stuck_events')).toBe(3);
   });
 
   test('a replica: whether it is read from, and how old it is', async () => {

@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { checkpointText, parseCheckpoint, parseProof, proofText } from '../../../server/audit/checkpoint.js';
 import {
+  isGrown,
   leafHash,
   makeGrowth,
   makePath,
@@ -74,11 +75,14 @@ it('proves that each tree begins with each smaller one, from what is kept of tha
     for (const leaf of many.slice(0, old)) before.push(leaf);
     const first = { size: old, root: before.root() };
     for (let size = old; size <= many.length; size += 1) {
-      const growth = makeGrowth(before.frontier(), size);
+      let growth = makeGrowth({ old, ...before.frontier() });
       const tree = makeTree(before.frontier());
       for (const leaf of many.slice(old, size)) {
         growth.push(leaf);
         tree.push(leaf);
+        // Whoever goes on from what is kept at any size comes to the same proof.
+        expect(isGrown(growth.grown(), tree.frontier())).toBe(true);
+        growth = makeGrowth(growth.grown());
       }
       const second = { size, root: tree.root() };
       expect(growsTo(first, second, growth.path())).toBe(true);
@@ -87,6 +91,34 @@ it('proves that each tree begins with each smaller one, from what is kept of tha
       expect(growsTo(first, { ...second, root: leafHash('another') }, growth.path())).toBe(false);
     }
   }
+});
+
+it('takes what is kept of the growth of a tree for that of no other tree, size or beginning', () => {
+  const tree = makeTree();
+  for (const leaf of leaves.slice(0, 3)) tree.push(leaf);
+  const growth = makeGrowth({ old: 3, ...tree.frontier() });
+  for (const leaf of leaves.slice(3, 7)) {
+    tree.push(leaf);
+    growth.push(leaf);
+  }
+  const [grown, of] = [growth.grown(), tree.frontier()];
+  expect([isGrown(grown, of), grown.roots.length]).toEqual([true, 5]);
+  const [first = leafHash(''), ...others] = grown.roots;
+  for (const other of [
+    { ...grown, old: 2 },
+    { ...grown, old: 9 },
+    { ...grown, size: 6 },
+    { ...grown, roots: others },
+    { ...grown, roots: [] },
+    { ...grown, roots: [...grown.roots, first] },
+    { ...grown, roots: [...others, first] },
+    { ...grown, roots: [first.subarray(1), ...others] },
+    { ...grown, roots: [leafHash('other'), ...others] },
+  ]) {
+    expect([other, isGrown(other, of)]).toEqual([other, false]);
+  }
+  expect(isGrown(grown, { ...of, size: 6 })).toBe(false);
+  expect(isGrown({ old: 0, size: 0, roots: [] }, makeTree().frontier())).toBe(true);
 });
 
 it('leads from each leaf of each tree to its root, and to no other place', () => {
