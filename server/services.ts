@@ -242,8 +242,9 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
   const auditFault = options.audit?.fault ?? ((): null => null);
   const { certificates = null } = options;
   const ping = (): Promise<void> => db.ping();
-  const readiness = makeReadiness({ policies, ages, clock, ping, auditFault, certificates, isLeaving });
   const storeWatch = watchStore({ db, log });
+  const { fault: storeFault } = storeWatch;
+  const readiness = makeReadiness({ policies, ages, clock, ping, storeFault, auditFault, certificates, isLeaving });
   const peers = options.isPeer === true ? joinPeers({ db, policies, clock, nextId, log }) : null;
   publishPolicy(metrics, { policies, ages, clock });
   publishPeers(metrics, { peers, policies });
@@ -341,7 +342,7 @@ export async function makeServices(options: ServicesOptions): Promise<GatewaySer
       clock,
       ages,
       readiness,
-      storeFault: storeWatch.fault,
+      storeFault,
       readSeries: async () => mergeSeries(await readSeries(), await askWorkers()),
       startedAt: clock.now(),
       peers,

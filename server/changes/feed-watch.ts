@@ -69,11 +69,10 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     await db.vacuum('changes_pending', 'changes');
   };
 
-  /** Nothing is known of the feed from a look that is left out. */
-  const isLeftOut = (isNews: boolean): boolean =>
-    listeners.size === 0 && !isNews && performance.now() - looked < CHANGES_LIMITS.idleLook;
-
-  const look = async (signal: AbortSignal): Promise<void> => {
+  /** False if it is not time to look yet. */
+  const look = async (isNews: boolean, signal: AbortSignal): Promise<boolean> => {
+    const isIdle = listeners.size === 0;
+    if (isIdle && !isNews && performance.now() - looked < CHANGES_LIMITS.idleLook) return false;
     looked = performance.now();
     const before = state?.position ?? 0;
     state = await feedState(db);
@@ -84,6 +83,7 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
       state = await feedState(db);
     }
     await tidy(signal);
+    return true;
   };
 
   return {
@@ -103,9 +103,8 @@ export function watchFeed(db: Database, retention: Retention): FeedWatch {
     start: ({ log }) => {
       let failing: { readonly since: number; readonly isOurs: boolean } | null = null;
       const own = (watch = makePoller(CHANGES_LIMITS.look, async (why, signal) => {
-        if (isLeftOut(why !== 'poll')) return;
         try {
-          await look(signal);
+          if (!(await look(why !== 'poll', signal))) return;
           if (failing !== null) log.info({ seconds: secondsSince(failing.since) }, 'the feed of changes goes on again');
           failing = null;
         } catch (error) {

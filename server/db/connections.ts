@@ -30,7 +30,7 @@ interface DriverClient {
 /** The connection under pg's client, with TLS or without: it sends and receives messages of the protocol. */
 interface DriverConnection {
   on(event: 'connect' | 'sslconnect' | 'readyForQuery' | 'end', listener: () => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'error' | 'errorMessage', listener: (error: Error) => void): unknown;
   connect(port: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processID: number, secretKey: number): void;
@@ -236,18 +236,24 @@ interface StorePoolOptions {
   readonly name?: string;
   /** Called whenever the server has answered, with a failure or not. */
   readonly onAnswer?: () => void;
+  /** Called with each failure that the server answers. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 export class StorePool extends DriverPool {
   readonly #source: ConnectionSource;
   #asking = 0;
 
-  constructor(source: ConnectionSource, { max, name, onAnswer = () => undefined }: StorePoolOptions) {
+  constructor(
+    source: ConnectionSource,
+    { max, name, onAnswer = () => undefined, onFailure = () => undefined }: StorePoolOptions,
+  ) {
     super({
       Client: class extends StoreClient {
         constructor() {
           super({ ...source.config(), ...(name === undefined ? {} : { application_name: name }) }, source.deadline);
           this.connection.on('readyForQuery', onAnswer);
+          this.connection.on('errorMessage', onFailure);
         }
       },
       max,

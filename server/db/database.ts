@@ -12,6 +12,7 @@ import { DATABASE_LIMITS, EMBEDDED_LIMITS, POOL_LIMITS } from '../limits/store.j
 import { VITAL } from './embedded/session.js';
 import { embeddedSource } from './embedded/source.js';
 import { externalSource, probeExternal, replicaSources, type StoreShape } from './external.js';
+import { type FullDisk, watchDisk } from './full-disk.js';
 import { makeListener, type NotificationHandler, type Subscription } from './listen.js';
 import { type ConnectionSource, StorePool } from './connections.js';
 import { makeReader, makeStatementNames, type StoreReader } from './prepared.js';
@@ -58,6 +59,8 @@ interface Limits {
   readonly connectTimeout?: number;
   /** Milliseconds that a request may wait for a connection; null means the usual time for the kind of store. */
   readonly acquireTimeout?: number | null;
+  /** Called when a write finds the disk full, and not again before there was room. */
+  readonly onFull?: (failure: StoreError) => void;
   /** Only for an embedded store. */
   readonly onWait?: OnWait;
   /** Only for an embedded store: another process will own it, and this one waits for that as long as it takes. */
@@ -116,9 +119,11 @@ export interface Database {
   listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
   /** What the pools hold now. */
   pools(): readonly PoolFacts[];
+  /** Remembers that the disk is full, if the error of another process says so. */
+  readonly hearOfDisk: FullDisk['hear'];
   /**
-   * Resolves if the store answers, and answers statements as queries send them. Rejects with an error that `storeFailure`
-   * understands.
+   * Resolves if the store answers, answers statements as queries send them, and has room for what is written. Rejects
+   * with an error that `storeFailure` understands.
    */
   ping(): Promise<void>;
   /**
@@ -143,7 +148,7 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   };
   const { maxConnections = usual.maxConnections, maxVital = usual.maxVital } = config;
   const { maxWriters = Math.min(usual.maxWriters, maxConnections) } = config;
-  const sizes = { maxConnections, maxWriters, maxVital };
+  const shared = { maxConnections, maxWriters, maxVital, onFull: config.onFull };
   if (config.kind === 'external') {
     const source = externalSource({ url: config.url, ...limits });
     const { readUrls = [], replicaLag: lag = usual.replicaLag } = config;
@@ -151,7 +156,7 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     const shape = await probeExternal(source);
     const closeStore = (): Promise<boolean> => Promise.resolve(true);
     const longest = { longestQuery: null, longestTransaction: limits.statementTimeout || null };
-    return database(config.kind, { source, replicas: { sources, lag }, ...shape, ...sizes, ...longest, closeStore });
+    return database(config.kind, { source, replicas: { sources, lag }, ...shape, ...shared, ...longest, closeStore });
   }
   const { dataDir, onWait, isGuest } = config;
   const embedded = embeddedSource({
@@ -165,7 +170,7 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
     limits.statementTimeout === 0 ? null : Math.ceil(limits.statementTimeout * EMBEDDED_LIMITS.queryShare);
   const { source, close: closeStore } = embedded;
   const longest = { longestQuery, longestTransaction: longestQuery };
-  return database(config.kind, { source, replicas: null, isPartitioned: false, ...sizes, ...longest, closeStore });
+  return database(config.kind, { source, replicas: null, isPartitioned: false, ...shared, ...longest, closeStore });
 }
 
 interface Parts extends StoreShape {
@@ -178,6 +183,7 @@ interface Parts extends StoreShape {
   /** Milliseconds for a transaction of a request; null is no limit. */
   readonly longestTransaction: number | null;
   readonly closeStore: () => Promise<boolean>;
+  readonly onFull: ((failure: StoreError) => void) | undefined;
 }
 
 function database(kind: Database['kind'], parts: Parts): Database {
@@ -187,13 +193,14 @@ function database(kind: Database['kind'], parts: Parts): Database {
     answeredAt = performance.now();
   };
   const readers = new StorePool(source, { max: maxConnections, onAnswer });
-  const writers = new StorePool(source, { max: maxWriters, onAnswer });
   const vitals = new StorePool(source, { max: maxVital, name: VITAL, onAnswer });
+  const vital = makeReader(vitals);
+  const disk = watchDisk(vital, parts.onFull);
+  const writers = new StorePool(source, { max: maxWriters, onAnswer, onFailure: disk.hear });
   let builder: Knex | null = null;
   const knexOf = (): Knex => (builder ??= makeKnex(writers));
   const listener = makeListener(source);
   const read = makeReader(readers, kind === 'embedded' ? makeBriefTurns(EMBEDDED_LIMITS.briefQuery) : null);
-  const vital = makeReader(vitals);
   const names = makeStatementNames();
   const replicas =
     parts.replicas === null || parts.replicas.sources.length === 0
@@ -233,6 +240,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
       { name: 'write', max: maxWriters, ...writers.facts() },
       { name: 'vital', max: maxVital, ...vitals.facts() },
     ],
+    hearOfDisk: disk.hear,
     ping: async () => {
       try {
         await Promise.all([
@@ -240,6 +248,7 @@ function database(kind: Database['kind'], parts: Parts): Database {
           tryReading(read),
           source.assertOpens(),
         ]);
+        await disk.assertRoom();
       } catch (error) {
         if (kind === 'embedded' || !isBusy(error)) throw error;
         // Requests that wait for a server which is gone take all connections, too. An answer that is there already counts.

@@ -22,6 +22,7 @@ export function noStore(): Database {
     transaction: refuse,
     listen: refuse,
     pools: () => [],
+    hearOfDisk: () => undefined,
     ping: refuse,
     close: () => Promise.resolve(true),
   });

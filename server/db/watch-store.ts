@@ -5,7 +5,7 @@ import { secondsSince } from '../lib/moment.js';
 import type { Logger } from '../lib/ports.js';
 import { type Poller, makePoller } from '../lib/poller.js';
 import type { Database } from './database.js';
-import { codeOf, sqlStateOf, StoreError, toldReason, toStoreError } from './failures.js';
+import { codeOf, sqlStateOf, StoreError, type StoreErrorCode, toldReason, toStoreError } from './failures.js';
 import { lacking, missingRights } from './rights.js';
 import type { ReplicaFault, ReplicaState } from './replica.js';
 
@@ -37,7 +37,7 @@ export function watchStore({ db, log, interval = POOL_LIMITS.watchInterval }: Wa
     // Whoever is only busy is there. The embedded engine does one thing at a time.
     const isBusy = failure?.code === 'store.busy' || (failure?.code === 'store.timeout' && db.kind === 'embedded');
     if (isBusy) return;
-    const how = failure === null ? null : failure.code === 'store.read_only' ? 'readOnly' : 'lost';
+    const how = failure === null ? null : (HOW.get(failure.code) ?? 'lost');
     const before = broken;
     broken = failure === null || how === null ? null : { how, since: before?.since ?? performance.now(), failure };
     if (how === (before?.how ?? null)) return;
@@ -104,7 +104,17 @@ interface Broken {
 const STORE = {
   lost: { begin: 'the store is lost: requests are refused until it is back', end: 'the store is back' },
   readOnly: { begin: 'the store takes no writes: they are refused until it does', end: 'the store takes writes again' },
+  full: {
+    begin: 'the disk of the store is full: requests that need room there are refused until there is some',
+    end: 'the disk of the store has room again',
+  },
 } as const;
+
+/** Whatever else fails is lost. */
+const HOW: ReadonlyMap<StoreErrorCode, keyof typeof STORE> = new Map([
+  ['store.read_only', 'readOnly'],
+  ['store.full', 'full'],
+]);
 
 type WhyUnused = ReplicaFault | 'stale';
 

@@ -12,6 +12,8 @@ export interface ReadinessOptions {
   readonly clock: Clock;
   /** Resolves if the store answers. */
   readonly ping: () => Promise<void>;
+  /** Why requests, or some of them, are refused by the store, as far as is known; null if nothing is wrong. */
+  readonly storeFault: () => string | null;
   /** Why requests cannot be recorded; null if they can, or may be answered without that. */
   readonly auditFault: () => AuditFault | null;
   /** Null without TLS. Without authorities for client certificates, other credentials still work. */
@@ -30,7 +32,7 @@ export interface Readiness {
 
 /** Asks the store only once in a while, however many callers want to know. */
 export function makeReadiness(options: ReadinessOptions): () => Promise<Readiness> {
-  const { policies, ages, clock, ping, auditFault, certificates, isLeaving } = options;
+  const { policies, ages, clock, ping, storeFault, auditFault, certificates, isLeaving } = options;
   const storeAnswers = remembered(() => answersInTime(ping));
   /** A snapshot with false labels says something untrue about itself, so nobody stands behind it. */
   const mayDecide = (state: PolicyState): boolean =>
@@ -42,7 +44,7 @@ export function makeReadiness(options: ReadinessOptions): () => Promise<Readines
       listener: said(!isLeaving()),
       certificate: said((certificates?.fault() ?? null) === null),
       policy: said(mayDecide(policies.state())),
-      store: said(await storeAnswers()),
+      store: said((await storeAnswers()) && storeFault() === null),
       outbox: said(fault !== 'store'),
       audit: said(fault === null || fault === 'store'),
     };

@@ -37,6 +37,8 @@ export const POOL_LIMITS = Object.freeze({
   poolerPatience: 2_000,
   /** How often the log looks whether the store is there. */
   watchInterval: 1_000,
+  /** For how long no write may have failed before a disk that was full counts as having room. */
+  fullDiskQuiet: 5_000,
   /** How often a listener checks that its connection is alive, and how long it waits for its end, or before it makes another one. */
   listenPulse: 15_000,
   listenEnd: 1_000,

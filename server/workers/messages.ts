@@ -22,6 +22,8 @@ export type ToWorker =
   | { readonly kind: 'confirmed'; readonly generation: number }
   /** The candidate to judge beside the policy in force; null if there is none any more. */
   | { readonly kind: 'shadow'; readonly toFollow: ToFollow | null }
+  /** Another worker has found the disk of the store full. */
+  | { readonly kind: 'full'; readonly reason: string }
   /** Asks for what the worker has counted and measured. */
   | { readonly kind: 'series' }
   /** Tells the worker to read its files again. */
@@ -62,6 +64,8 @@ export type ToPrimary =
   | { readonly kind: 'events'; readonly events: readonly string[]; readonly isWoken: boolean }
   /** How many events were lost because there was no room for them. */
   | { readonly kind: 'lost'; readonly events: number }
+  /** A write of the worker has found the disk of the store full. */
+  | { readonly kind: 'full'; readonly reason: string }
   | { readonly kind: 'spent'; readonly spending: Spending }
   /** What it has counted and measured. */
   | { readonly kind: 'series'; readonly series: readonly Series[] }

@@ -13,6 +13,7 @@ import {
   urlOf,
 } from '../compose.js';
 import type { Config } from '../config/index.js';
+import { StoreError } from '../db/failures.js';
 import type { Bound } from '../http/http-server.js';
 import type { TcpAt } from '../http/listen-at.js';
 import { makeRateLimiter, type RateLimiter } from '../http/rate-limit.js';
@@ -82,6 +83,9 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
       onMessage: (message, { member, answer }) => {
         if (message.kind === 'spent') {
           ledger.charge(message.spending);
+          team?.tell(message, member.number);
+        } else if (message.kind === 'full') {
+          options.db.hearOfDisk(new StoreError('store.full', message.reason));
           team?.tell(message, member.number);
         } else if (message.kind === 'series') gathering.told(member, message.series);
         else if (message.kind === 'found') services.shadow.add(message.findings);

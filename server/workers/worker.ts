@@ -15,7 +15,7 @@ import {
 import type { Ending } from '../compose.js';
 import { type Config, storeOf, tableFolderOf } from '../config/index.js';
 import { openDatabase } from '../db/database.js';
-import { toStoreError } from '../db/failures.js';
+import { StoreError, toStoreError } from '../db/failures.js';
 import { connectionLimits } from '../http/client-address.js';
 import { anyHost } from '../http/host-guard.js';
 import { WORKER_LIMITS } from '../limits/workers.js';
@@ -60,7 +60,10 @@ async function start({
   const ledger = makeRateLedger();
   const trail = makeRemoteTrail({ ...config.audit, state, nextId: makeIdSource(), send });
   const tls = await openTls(config, certificate);
-  const db = await openDatabase({ ...storeOf(config), ...config.database, isGuest: true });
+  const onFull = ({ message }: StoreError): void => {
+    send({ kind: 'full', reason: message });
+  };
+  const db = await openDatabase({ ...storeOf(config), ...config.database, onFull, isGuest: true });
   const folder = tableFolderOf(config);
   // The primary keeps the tables, before it records an activation.
   const tables = folder === null ? null : keptTables({ db, folder, log, isReader: true });
@@ -146,6 +149,9 @@ async function start({
         return;
       case 'shadow':
         void shadow.join(message.toFollow);
+        return;
+      case 'full':
+        db.hearOfDisk(new StoreError('store.full', message.reason));
         return;
       case 'series':
         void services.readSeries().then(

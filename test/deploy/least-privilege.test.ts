@@ -176,8 +176,13 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
       const { json } = await callAdmin(join(cwd, 'admin.sock'), { path: '/admin/v1/status' });
       return Reflect.get(Object(json?.['store']), 'fault');
     };
+    const readiness = async (): Promise<number> =>
+      (await call(running.port, { method: 'GET', path: '/readyz' })).status;
+    expect(await readiness()).toBe(200);
     const taken = {
       'SELECT on records': 'SELECT ON bailiwick.records',
+      'INSERT on records': 'INSERT ON bailiwick.records',
+      'SELECT on api_keys': 'SELECT ON bailiwick.api_keys',
       'USAGE on schema bailiwick': 'USAGE ON SCHEMA bailiwick',
     };
     for (const [right, privilege] of Object.entries(taken)) {
@@ -186,9 +191,11 @@ if (!available) process.stdout.write('no PostgreSQL on this machine: the rights 
       await runSql(urlOf('bailiwick_owner'), `REVOKE ${privilege} FROM bailiwick_gateway`);
       await until(said(`"missing":["${right}"]`), running.stderr);
       expect(await fault()).toBe(`the database user lacks rights: ${right}`);
+      await until(async () => (await readiness()) === 503);
       await runSql(urlOf('bailiwick_owner'), ...statementsOf('grants.sql'));
       await until(said('has all rights that requests need again'), running.stderr);
       await until(async () => (await fault()) === null);
+      await until(async () => (await readiness()) === 200);
     }
     running.child.kill('SIGTERM');
     expect(await running.ended).toBe(0);

@@ -58,4 +58,23 @@ describeOnStores('the watch of the feed', (store) => {
       { level: 'info', seconds, message: 'the feed of changes goes on again' },
     ]);
   });
+
+  it('says that it goes on only once it has, also while nobody follows', async () => {
+    const lines: LogLine[] = [];
+    let isAway = true;
+    let looks = 0;
+    const rows: Database['rows'] = (statement) => {
+      looks += 1;
+      return isAway ? Promise.reject(new StoreError('store.unreachable', 'away')) : store.db.rows(statement);
+    };
+    const stop = watchFeed({ ...store.db, rows }, CHANGES_LIMITS).start({ log: keptLog(lines) });
+    try {
+      await until(() => looks > 1);
+      isAway = false;
+      await until(() => lines.length > 1);
+    } finally {
+      await stop();
+    }
+    expect([lines.map(({ level }) => level), looks > 2]).toEqual([['warn', 'info'], true]);
+  });
 });

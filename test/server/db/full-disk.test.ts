@@ -23,6 +23,7 @@ import { folderFailure } from '../../../server/db/embedded/folder.js';
 import { createLockFolder, readLock, stillOwns, takeLock } from '../../../server/lib/owner-lock.js';
 import { storeFailure, toStoreError } from '../../../server/db/failures.js';
 import { runCli } from '../../support/run-cli.js';
+import { fill, mayMount, mount, unmount } from '../../support/small-disk.js';
 import { newDataDir } from '../../support/stores.js';
 
 const failure = (attempt: Promise<unknown>): Promise<unknown> =>
@@ -150,21 +151,7 @@ it('a socket that somebody removed is created again, also for other processes', 
   expect(left()).toEqual([]);
 });
 
-function mount(folder: string, options: string): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const probe = mkdtempSync(join(tmpdir(), 'bailiwick-mount-'));
-const mayMount = mount(probe, 'size=64k');
-if (mayMount) execFileSync('umount', [probe]);
-rmSync(probe, { recursive: true, force: true });
-
-if (!mayMount) {
+if (!mayMount()) {
   process.stderr.write('this user may not mount file systems: full and read-only disks are not tested\n');
   test.skip('a disk of its own (this user may not mount any)', () => undefined);
 } else {
@@ -179,21 +166,13 @@ if (!mayMount) {
       rmSync(template, { recursive: true, force: true });
     });
     afterEach(() => {
-      execFileSync('umount', ['-l', disk]);
+      unmount(disk);
     });
-
-    const fill = (): void => {
-      try {
-        execFileSync('dd', ['if=/dev/zero', `of=${join(disk, 'filling')}`, 'bs=64k'], { stdio: 'ignore' });
-      } catch {
-        return; // full
-      }
-    };
 
     it('that is full makes requests fail until there is room, and they go on', async () => {
       const db = await openDatabase({ kind: 'embedded', dataDir: disk });
       await db.knex.raw('CREATE TABLE bulk (text text)');
-      fill();
+      const giveRoom = fill(disk);
       const write = (): Promise<unknown> =>
         failure(
           Promise.resolve(db.knex.raw('INSERT INTO bulk SELECT md5(n::text) FROM generate_series(1, 200000) AS n')),
@@ -203,7 +182,7 @@ if (!mayMount) {
         expect(storeFailure(error)).toBe('unavailable');
         expect(toStoreError(error)?.code).toBe('store.full');
       }
-      rmSync(join(disk, 'filling'));
+      giveRoom();
       const end = Date.now() + 30_000;
       let last = await failure(db.ping());
       while (last !== 'no failure' && Date.now() < end) {
@@ -216,7 +195,7 @@ if (!mayMount) {
     });
 
     it('that fills up under a load is named, with what is lost (nothing) and what to do', async () => {
-      fill();
+      fill(disk);
       truncateSync(join(disk, 'filling'), statSync(join(disk, 'filling')).size - 2 ** 23);
       const line = (n: number): string =>
         `{"family":"resource","namespace":"/a","name":"r${String(n)}","properties":{"text":"${'x'.repeat(1_000)}"}}\n`;
@@ -231,7 +210,7 @@ if (!mayMount) {
     });
 
     it('that is full at the start is reported in a line, with nothing left behind', async () => {
-      fill();
+      fill(disk);
       expect(await failure(openDatabase({ kind: 'embedded', dataDir: disk }))).toMatchObject({
         name: 'StoreError',
         code: 'store.full',
@@ -255,7 +234,7 @@ if (!mayMount) {
       });
       expect(left()).toEqual([]);
       expect(readdirSync(join(small, 'data'))).toEqual(['store.lock']);
-      execFileSync('umount', [small]);
+      unmount(small);
     });
 
     it('that is read-only is reported in a line, with nothing created', async () => {

@@ -48,6 +48,12 @@ it.each(['external', 'embedded'] as const)('of an %s store', async (kind) => {
   failure = null;
   expect([await look(), watch.fault()]).toEqual([['info the store takes writes again seconds'], null]);
 
+  failure = new StoreError('store.full', 'the disk of the store is full');
+  const full = 'error the disk of the store is full: requests that need room there are refused until there is some';
+  expect([await look(), watch.fault()]).toEqual([[`${full} code,reason`], 'the disk of the store is full']);
+  failure = null;
+  expect([await look(), watch.fault()]).toEqual([['info the disk of the store has room again seconds'], null]);
+
   // Of what nobody has thought of, `/readyz` says that the store is away, too.
   failure = Object.assign(new Error('relation "records" does not exist'), { code: '42P01', severity: 'ERROR' });
   expect(await look()).toEqual(['error the store is lost: requests are refused until it is back code,cause,reason']);
