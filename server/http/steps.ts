@@ -126,7 +126,7 @@ function turn({ door, exchange }: Passage): Promise<void> {
 }
 
 /** For one event. A request that has more of them says so. */
-function room({ door, exchange }: Passage): Promise<void> {
+function room({ door, exchange }: Passage): Promise<void> | void {
   return takeRoom(door, exchange, 1);
 }
 

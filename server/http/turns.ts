@@ -38,14 +38,21 @@ async function enterCrowd({ services }: Door, exchange: Exchange): Promise<void>
 }
 
 /** Room in the audit log for so many events of the request. It has no other meanwhile. */
-export async function takeRoom({ services }: Door, exchange: Exchange, events: number): Promise<void> {
+export function takeRoom({ services }: Door, exchange: Exchange, events: number): Promise<void> | void {
   const { actor, incoming } = exchange;
   if (actor === null || !('credentialScopes' in actor)) return;
   exchange.place?.leave();
   exchange.place = null;
   const eventBytes = AUDIT_LIMITS.eventBytes + carriedBytes(actor.identities, actor.namespaceRestrictions);
   const name = countedAs(actor, exchange);
-  exchange.place = await services.audit.takePlace(name, { events, eventBytes }, incoming.gone);
+  const place = services.audit.takePlace(name, { events, eventBytes }, incoming.gone);
+  if (!(place instanceof Promise)) {
+    exchange.place = place;
+    return;
+  }
+  return place.then((admitted) => {
+    exchange.place = admitted;
+  });
 }
 
 function alsoLeave(exchange: Exchange, also: () => void): void {
