@@ -278,7 +278,7 @@ const KINDS = kindsOf({
   'audit.unavailable': {
     status: 503,
     title: 'The request cannot be recorded now',
-    help: 'Try again in a moment; nothing was done. `title` says what the operator of the gateway has to look after: the disk of the audit log, its store, or the gateway itself.',
+    help: 'Try again in a moment; nothing was done. `title` says what the operator of the gateway has to look after: the disk of the audit log, its store, or the gateway itself; or that too many events wait to be written, yours or those of all.',
   },
   'audit.unreadable': {
     status: 503,

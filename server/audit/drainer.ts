@@ -127,8 +127,9 @@ export async function makeDrainer(options: DrainerOptions): Promise<Drainer> {
         // What is claimed for a log of another process stays until that process starts again.
         if (!(await isOwner())) throw new LostLog('another process has taken over the log');
         pending = (await claim()).map((one) => ({ ...one, isAdded: false }));
-        isMore = pending.length >= AUDIT_LIMITS.drained;
         if (pending.length === 0) return true;
+        const bytes = pending.reduce((sum, one) => sum + one.bytes, 0);
+        isMore = pending.length >= AUDIT_LIMITS.drained || bytes >= AUDIT_LIMITS.drainedBytes;
       }
       for (const one of pending) one.isAdded ||= writer.add(one.event);
       await writer.sync();

@@ -28,6 +28,7 @@ export async function recordInTransaction(writing: Store, events: readonly Audit
 export interface Claimed {
   readonly position: string;
   readonly event: AuditEvent;
+  readonly bytes: number;
 }
 
 interface OutboxRow {
@@ -35,16 +36,21 @@ interface OutboxRow {
   readonly event: string;
 }
 
-/** Claims the next free events for this log, which ends at `after`. From now on no other log appends them. */
+/**
+ * Claims the next free events for this log, which ends at `after`: so many at most, and none after the first that reach
+ * `AUDIT_LIMITS.drainedBytes`. From now on no other log appends them.
+ */
 export async function claimEvents(
   store: Store,
   { log, after, most }: { readonly log: string; readonly after: number; readonly most: number },
 ): Promise<readonly Claimed[]> {
   const rows = await store.rows<OutboxRow>(sql`WITH free AS (
-        SELECT position FROM audit_outbox WHERE log IS NULL ORDER BY position LIMIT ${most}::integer FOR UPDATE SKIP LOCKED),
+        SELECT position, octet_length(event) AS bytes FROM audit_outbox WHERE log IS NULL
+        ORDER BY position LIMIT ${most}::integer FOR UPDATE SKIP LOCKED),
+      summed AS (SELECT position, sum(bytes) OVER (ORDER BY position) - bytes AS before FROM free),
       mine AS (
-        UPDATE audit_outbox AS o SET log = ${log}::text, after = ${after}::bigint FROM free
-        WHERE o.position = free.position RETURNING o.position, o.event)
+        UPDATE audit_outbox AS o SET log = ${log}::text, after = ${after}::bigint FROM summed AS s
+        WHERE o.position = s.position AND s.before < ${AUDIT_LIMITS.drainedBytes}::bigint RETURNING o.position, o.event)
       SELECT position::text AS position, event FROM mine ORDER BY mine.position`);
   return rows.map(toClaimed);
 }
@@ -127,5 +133,5 @@ function toClaimed({ position, event: text }: OutboxRow): Claimed {
   const event: unknown = JSON.parse(text);
   // Only somebody with the store's password could have put it there.
   if (!isEvent(event)) throw new TypeError('the outbox holds something that is not an event');
-  return { position, event };
+  return { position, event, bytes: Buffer.byteLength(text) };
 }

@@ -22,6 +22,7 @@ import { type NotedHead, knownLogs } from './outbox.js';
 import { type OwnedLog, ownLog } from './own-log.js';
 import { eventPolicy, type Provenance } from './provenance.js';
 import { readFiles } from './read-log.js';
+import { FULL, makeRoom, type Place, type TakePlace } from './room.js';
 import { makeWriter } from './writer.js';
 
 export interface AuditSettings {
@@ -35,10 +36,10 @@ export interface AuditSettings {
 }
 
 /**
- * Why nothing is recorded: the files cannot be written, the store does not give the events of commands, or the process
- * that owns the log is silent.
+ * Why nothing is recorded: the files cannot be written, the store does not give the events of commands, the process that
+ * owns the log is silent, or too many events wait to be written.
  */
-export type AuditFault = 'files' | 'store' | 'owner';
+export type AuditFault = 'files' | 'store' | 'owner' | 'full';
 
 /** The state that decides which requests are refused. */
 export interface TrailState {
@@ -51,8 +52,10 @@ export interface TrailState {
 /** The part of a log that request handlers use. */
 export interface Recorder {
   readonly queries: AuditSettings['queries'];
-  /** Queues an event about an answer. Nobody waits for the disk. */
-  readonly record: (parts: NewEvent) => void;
+  /** Queues an event about an answer, in the room that its request has. Nobody waits for the disk. */
+  readonly record: (parts: NewEvent, place?: Place | null) => void;
+  /** Room for the events of a request. */
+  readonly takePlace: TakePlace;
   /** Like `record`, for what the gateway does on its own. */
   readonly recordOwn: (operation: OwnOperation, more?: OwnParts) => void;
   /** Counts events that did not get here. */
@@ -86,8 +89,11 @@ export interface AuditLags {
 }
 
 export interface AuditTrail extends Recorder {
-  /** Like `record`, for an event that another process of this gateway has made. */
-  readonly add: (event: AuditEvent) => void;
+  /**
+   * Like `record`, for an event that another process of this gateway has made. With `written` it has room there already.
+   * That is called once the event is on the disk.
+   */
+  readonly add: (event: AuditEvent, written?: () => void) => void;
   readonly state: () => TrailState;
   /** The log's name, and its head on the disk. */
   readonly at: () => { readonly log: string; readonly head: Head };
@@ -135,6 +141,7 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     let lost = 0;
     let lostEver = 0;
     const lose = (events: number): void => {
+      if (lost === 0) logger.error({ log }, 'events of the audit log are lost, because too many wait to be written');
       lost += events;
       lostEver += events;
     };
@@ -152,15 +159,17 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
     const state = (): TrailState => {
       const { file, store } = lags();
       const behind = file > longest ? 'files' : store > longest ? 'store' : null;
-      return { unwritten: writer.failingSince() === null ? null : 'files', behind };
+      return { unwritten: writer.failingSince() !== null ? 'files' : writer.isFull() ? 'full' : null, behind };
     };
     /** The log itself says how many events it lacks, as soon as it has room for that. */
     const noteLoss = (): void => {
-      if (lost > 0 && writer.failingSince() === null && writer.add(own('audit.lost', { items: lost }))) lost = 0;
+      if (lost === 0 || writer.failingSince() !== null || !writer.add(own('audit.lost', { items: lost }))) return;
+      logger.warn({ log, events: lost }, 'the audit log takes events again, and says how many it has lost');
+      lost = 0;
     };
-    const add = (event: PreparedEvent): void => {
+    const add = (event: PreparedEvent, written?: () => void): void => {
       noteLoss();
-      if (!writer.add(event)) lose(1);
+      if (!writer.add(event, written)) lose(1);
     };
     const own: MakeOwn = (operation, more = {}) =>
       makeEvent({
@@ -188,9 +197,11 @@ export async function openTrail(options: TrailOptions): Promise<AuditTrail> {
       checkpoints === null ? null : keepCheckpoints({ ...checkpoints, folder, log, head: writer.head, logger });
     return {
       queries,
-      record: (parts) => {
-        add(prepareEvent({ ...parts, id: nextId() }, records));
+      record: (parts, place) => {
+        const event = prepareEvent({ ...parts, id: nextId() }, records);
+        add(event, place?.use() ?? undefined);
       },
+      takePlace: makeRoom({ isStrict: onFailure === 'refuse' }),
       add,
       noteLost: lose,
       state,
@@ -264,6 +275,7 @@ export function makeChecks(
 const TITLES: Readonly<Record<AuditFault, string>> = Object.freeze({
   files: 'The request cannot be recorded now: the files of the audit log cannot be written',
   store: 'The request cannot be recorded now: the store does not give its events to the audit log',
+  full: FULL,
   owner: 'The request cannot be recorded now: the process that owns the audit log does not answer',
 });
 

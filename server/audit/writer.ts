@@ -16,10 +16,12 @@ import { logFilePath } from './log-files.js';
 
 export interface Writer {
   /**
-   * Queues an event. It reaches the disk within `AUDIT_LIMITS.groupDelay` plus an fsync. False if there is no room for
-   * it.
+   * Queues an event. It reaches the disk within `AUDIT_LIMITS.groupDelay` plus an fsync. An event with `written` has room
+   * already, and `written` is called once it is on the disk. False if there is no room for another event.
    */
-  readonly add: (event: PreparedEvent) => boolean;
+  readonly add: (event: PreparedEvent, written?: () => void) => boolean;
+  /** Whether there is room only for events that have it already. */
+  readonly isFull: () => boolean;
   /**
    * Writes now and resolves once all events that were added before are on the disk, whatever is added meanwhile.
    * Rejects if that fails now; the log goes on trying. Rejects after `close`, too.
@@ -59,8 +61,13 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-interface Line {
+interface Queued {
   readonly event: PreparedEvent;
+  readonly written: (() => void) | null;
+}
+
+interface Line {
+  readonly queued: Queued;
   readonly line: Buffer;
 }
 
@@ -82,7 +89,7 @@ export function makeWriter(options: WriterOptions): Writer {
   const { fileBytes = AUDIT_LIMITS.fileBytes, retryDelay = AUDIT_LIMITS.retryDelay } = options;
   const { patience = AUDIT_LIMITS.writePatience } = options;
   /** Events that are not linked yet. */
-  let queue: PreparedEvent[] = [];
+  let queue: Queued[] = [];
   /** Events that are linked but not known to be on the disk. */
   let unsynced: Line[] = [];
   let linked = options.head;
@@ -98,6 +105,8 @@ export function makeWriter(options: WriterOptions): Writer {
   let isClosed = false;
   /** How many events were added, and how many of them are on the disk. */
   let [added, written] = [0, 0];
+  /** Events that wait without having had room before. */
+  let roomless = 0;
   let waiters: readonly Waiter[] = [];
 
   /** All or nothing: an event that was linked is not in the queue any more. */
@@ -105,13 +114,13 @@ export function makeWriter(options: WriterOptions): Writer {
     let bytes = unsynced.reduce((sum, { line }) => sum + line.length, 0);
     let head = linked;
     const lines: Line[] = [];
-    for (const event of queue) {
+    for (const queued of queue) {
       if (bytes >= AUDIT_LIMITS.groupBytes) break;
-      const next = link(sealEvent(event), log, head);
+      const next = link(sealEvent(queued.event), log, head);
       const line = Buffer.from(`${next.line}\n`);
       head = next.head;
       bytes += line.length;
-      lines.push({ event, line });
+      lines.push({ queued, line });
     }
     [queue, unsynced, linked] = [queue.slice(lines.length), [...unsynced, ...lines], head];
   };
@@ -179,6 +188,10 @@ export function makeWriter(options: WriterOptions): Writer {
     open.bytes += bytes.length;
     open.end = unsynced.at(-1)?.line ?? open.end;
     written += unsynced.length;
+    for (const { queued } of unsynced) {
+      if (queued.written === null) roomless -= 1;
+      else queued.written();
+    }
     unsynced = [];
     synced = linked;
     if (open.bytes < fileBytes) return;
@@ -203,7 +216,7 @@ export function makeWriter(options: WriterOptions): Writer {
       () => false,
     );
     if (!isSettled) return;
-    queue = [...unsynced.map(({ event }) => event), ...queue];
+    queue = [...unsynced.map(({ queued }) => queued), ...queue];
     [unsynced, linked] = [[], synced];
   };
 
@@ -287,6 +300,8 @@ export function makeWriter(options: WriterOptions): Writer {
     }, delay).unref();
   };
 
+  const isFull = (): boolean => roomless >= AUDIT_LIMITS.queuedEvents;
+
   const end = async (): Promise<void> => {
     await working;
     await run();
@@ -295,14 +310,17 @@ export function makeWriter(options: WriterOptions): Writer {
   };
 
   return {
-    add: (event) => {
-      if (isClosed || queue.length >= AUDIT_LIMITS.queuedEvents) return false;
+    add: (event, written) => {
+      if (isClosed || (written === undefined && isFull())) return false;
       // The ids of many lists would take too much memory.
-      queue.push(queue.length < AUDIT_LIMITS.queuedLists ? event : sealEvent(event, 'small'));
+      const held = queue.length < AUDIT_LIMITS.queuedLists ? event : sealEvent(event, 'small');
+      queue.push({ event: held, written: written ?? null });
       added += 1;
+      if (written === undefined) roomless += 1;
       if (working === null && failing === null) schedule(AUDIT_LIMITS.groupDelay);
       return true;
     },
+    isFull,
     sync: () =>
       new Promise<void>((resolve, reject) => {
         if (isClosed) {
@@ -317,9 +335,10 @@ export function makeWriter(options: WriterOptions): Writer {
         void run();
       }),
     takeBack: (events) => {
-      const taken = new Set(queue.filter((event) => events.has(event)));
-      queue = queue.filter((event) => !taken.has(event));
+      const taken = new Set(queue.map(({ event }) => event).filter((event) => events.has(event)));
+      queue = queue.filter(({ event }) => !taken.has(event));
       added -= taken.size;
+      roomless -= taken.size;
       return taken;
     },
     head: () => synced,

@@ -14,6 +14,7 @@ import {
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import type { NewKey } from './api-keys.js';
+import { carriedBytes } from './carried-bytes.js';
 
 /** The request as it was written. */
 export interface KeyRequest {
@@ -54,6 +55,11 @@ export function readNewKey(request: KeyRequest, now: Instant, anonymous: Anonymo
     decide: request.decide,
     monitor: request.monitor,
   };
+  const most = KEY_LIMITS.carriedBytes;
+  if (carriedBytes(key.identities, key.restrictions) > most) {
+    const message = `has more than ${String(most)} bytes together with the identities: name namespaces further up, or make several keys`;
+    faults.push({ field: 'restrictions', index: null, message });
+  }
   return faults.length === 0 ? { ok: true, key } : { ok: false, faults };
 }
 

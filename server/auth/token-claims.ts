@@ -16,6 +16,7 @@ import {
 } from '../../engine/index.js';
 import { KEY_LIMITS, TOKEN_LIMITS } from '../limits/credentials.js';
 import { notValid } from './authenticator.js';
+import { carriedBytes } from './carried-bytes.js';
 import type { Claims } from './compact-token.js';
 import type { CredentialHolder } from './request-actor.js';
 
@@ -38,11 +39,15 @@ export function holderOf(claims: Claims, names: ClaimNames): ClaimedHolder {
   const own = identityOf(provider, claims.get('sub'), '`sub`');
   const groups = groupsClaim === null ? [] : groupsOf(claims.get(groupsClaim), groupsSeparator);
   const named = groups.map((group) => identityOf(`${provider}-group`, group, 'the groups claim'));
+  const identities = [own, ...named];
+  const restrictions = restrictionsClaim === null ? null : restrictionsOf(claims.get(restrictionsClaim));
+  if (carriedBytes(identities, restrictions) > KEY_LIMITS.carriedBytes)
+    throw notValid('unusable', `its groups and restrictions have more than ${String(KEY_LIMITS.carriedBytes)} bytes`);
   return {
     id: formatIdentity(own),
-    identities: [own, ...named],
+    identities,
     scopes: scopeClaim === null ? null : scopesOf(claims.get(scopeClaim)),
-    restrictions: restrictionsClaim === null ? null : restrictionsOf(claims.get(restrictionsClaim)),
+    restrictions,
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Instant } from '../../engine/index.js';
 import type { Judged, ReportedAnswer, ReportedHoldings } from '../audit/cite.js';
 import type { ShownIds } from '../audit/listed.js';
+import type { Place } from '../audit/room.js';
 import type { AdminActor, MonitorActor } from '../auth/admin-actor.js';
 import type { RequestActor } from '../auth/request-actor.js';
 import type { Active } from '../policy/active/active-policy.js';
@@ -35,6 +36,8 @@ export interface Exchange {
   actor: RequestActor | AdminActor | MonitorActor | null;
   /** Ends the actor's turn; null unless the request is being worked on. */
   leave: (() => void) | null;
+  /** The room of its events in the audit log; null if it has none. */
+  place: Place | null;
   /** The pinned policy; null until it is pinned, and never replaced after that. */
   active: Active | null;
   /** The question to the policy, for the audit log; null until there is one. */

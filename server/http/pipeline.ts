@@ -91,6 +91,7 @@ function openExchange(
     startedAt: performance.now(),
     actor: null,
     leave: null,
+    place: null,
     active: null,
     judged: null,
     held: null,

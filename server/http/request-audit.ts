@@ -3,6 +3,7 @@
 import type { Instant } from '../../engine/index.js';
 import { cite, citeHeld, type Judged, type ReportedHoldings } from '../audit/cite.js';
 import { ANONYMOUS, eventActor, type EventActor, eventAdmin } from '../audit/event.js';
+import type { TakePlace } from '../audit/room.js';
 import type { Recorder, NewEvent } from '../audit/trail.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Logger } from '../lib/ports.js';
@@ -12,10 +13,11 @@ import type { Exchange, JsonAnswer, Page, PlainText, ShownRecords } from './exch
 import { makeRateLimiter } from './rate-limit.js';
 import type { Route } from './route.js';
 
-/** Only `check` ever throws. */
+/** Only `check` and `takePlace` ever throw. */
 export interface RequestAudit {
   /** Throws `audit.unavailable` if the request has to be recorded and cannot be. */
   readonly check: (access: Route['access']) => void;
+  readonly takePlace: TakePlace;
   /** An actor was authenticated. */
   readonly authenticated: (exchange: Exchange) => void;
   readonly answered: (exchange: Exchange, answer: JsonAnswer | Page | PlainText) => void;
@@ -25,6 +27,7 @@ export interface RequestAudit {
 /** For a gateway that records nothing, as in tests. */
 export const NO_AUDIT: RequestAudit = Object.freeze({
   check: () => undefined,
+  takePlace: () => null,
   authenticated: () => undefined,
   answered: () => undefined,
   refused: () => undefined,
@@ -42,7 +45,7 @@ const UNRECORDED: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 export function makeRequestAudit(trail: Recorder, log: Pick<Logger, 'error'>): RequestAudit {
-  const { check, ...notes } = makeNotes(trail);
+  const { check, takePlace, ...notes } = makeNotes(trail);
   // By then the answer is made, and what it tells of may be stored. So what cannot be recorded is counted as lost.
   const total =
     <Parts extends readonly unknown[]>(note: (...parts: Parts) => void): ((...parts: Parts) => void) =>
@@ -56,6 +59,7 @@ export function makeRequestAudit(trail: Recorder, log: Pick<Logger, 'error'>): R
     };
   return {
     check,
+    takePlace,
     authenticated: total(notes.authenticated),
     answered: total(notes.answered),
     refused: total(notes.refused),
@@ -71,6 +75,8 @@ function makeNotes(trail: Recorder): RequestAudit {
       if (access === 'visibility' || access === 'record' || access === 'ask') trail.checkQueries();
       if (access === 'command') trail.checkCommands();
     },
+    // Without events of queries, a refusal is all that may be recorded of a request.
+    takePlace: (name, need, gone) => trail.takePlace(name, queries === 'none' ? { ...need, events: 1 } : need, gone),
     authenticated: (exchange) => {
       const { actor, at, requestId } = exchange;
       // An admin who came through the socket has presented no credential.
@@ -86,10 +92,11 @@ function makeNotes(trail: Recorder): RequestAudit {
       if (isQuery(judged) && queries === 'all') {
         const { items, ids, visibility }: ShownRecords = ('json' in answer ? answer.shown : undefined) ?? { items: 1 };
         const parts = { ...partsOf(exchange, answer.status, visibility), ...(ids === undefined ? {} : { shown: ids }) };
-        trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' });
+        trail.record({ ...parts, items, kind: 'query', outcome: 'allowed' }, exchange.place);
       }
       if (exchange.held !== null && queries === 'all') {
-        trail.record({ ...partsOf(exchange, answer.status), ...partsHeld(exchange.held, exchange.at), kind: 'query' });
+        const held = partsHeld(exchange.held, exchange.at);
+        trail.record({ ...partsOf(exchange, answer.status), ...held, kind: 'query' }, exchange.place);
       }
       if (route?.access === 'admin' && route.operation !== undefined) {
         const { operation } = route;
@@ -100,7 +107,7 @@ function makeNotes(trail: Recorder): RequestAudit {
       for (const one of exchange.told) {
         const outcome = one.decision?.decision === 'deny' ? 'denied' : 'allowed';
         if (queries !== 'all' && (queries === 'none' || outcome === 'allowed')) continue;
-        trail.record({ ...parts, ...one, kind: 'query', outcome });
+        trail.record({ ...parts, ...one, kind: 'query', outcome }, exchange.place);
       }
     },
     refused: (exchange, { code, status, detail: { step, fault } }) => {
@@ -113,7 +120,7 @@ function makeNotes(trail: Recorder): RequestAudit {
       const refused = step === undefined ? {} : ({ decision: { decision: 'deny', step } } as const);
       const parts = { ...refused, ...partsOf(exchange, status) };
       const outcome = parts.decision?.decision === 'deny' ? 'denied' : 'failed';
-      trail.record({ ...parts, kind: 'refusal', outcome });
+      trail.record({ ...parts, kind: 'refusal', outcome }, exchange.place);
     },
   };
 }

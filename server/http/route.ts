@@ -155,6 +155,11 @@ export interface ActorCall extends Call<RequestActor> {
   readonly toldHeld: (held: ReportedHoldings) => void;
   /** Notes what an answer reports about other actors, or the feed about records, for the audit log. */
   readonly told: (answers: readonly ReportedAnswer[]) => void;
+  /**
+   * Resolves once so many answers can be recorded. Call this before they are looked for. Rejects if they cannot be
+   * recorded.
+   */
+  readonly willTell: (count: number) => Promise<void>;
   /** The policy in force at the time of the call, and the actor under it. A write is decided again with these. */
   readonly current: () => {
     readonly snapshot: string;

@@ -12,7 +12,7 @@ import { openUpload, readJsonBody, readNoBody } from './request-body.js';
 import { checkTarget, type Headers, hostOf } from './request-head.js';
 import { readNamedHeaders, readQuery, refuseConditions } from './request-inputs.js';
 import type { ActorCall, Call, NamedHeader, Route, Upload } from './route.js';
-import { countBody, joinCrowd, takeTurn } from './turns.js';
+import { countBody, joinCrowd, takeRoom, takeTurn } from './turns.js';
 
 /** The routes of one path, by method. */
 export type RoutesOfPath = ReadonlyMap<string, Route>;
@@ -42,7 +42,7 @@ type Kind = Route['access'] | 'preflight' | 'none';
 
 const REQUEST: readonly Step[] = [target, host, route, open];
 const INPUTS: readonly Step[] = [query, headers, body];
-const ACTOR: readonly Step[] = [...REQUEST, actor, turn, ...INPUTS, crowd, auditable];
+const ACTOR: readonly Step[] = [...REQUEST, actor, turn, room, ...INPUTS, crowd, auditable];
 
 export const STEPS: Readonly<Record<Kind, readonly Step[]>> = Object.freeze({
   none: [target, host, route],
@@ -57,7 +57,7 @@ export const STEPS: Readonly<Record<Kind, readonly Step[]>> = Object.freeze({
   visibility: ACTOR,
   record: ACTOR,
   command: ACTOR,
-  ask: [...REQUEST, actor, asker, turn, ...INPUTS, auditable],
+  ask: [...REQUEST, actor, turn, room, asker, ...INPUTS, auditable],
 });
 
 /** Takes the steps. Waits only for those that have to wait. */
@@ -123,6 +123,11 @@ function asker(passage: Passage): void {
 
 function turn({ door, exchange }: Passage): Promise<void> {
   return takeTurn(door, exchange);
+}
+
+/** For one event. A request that has more of them says so. */
+function room({ door, exchange }: Passage): Promise<void> | void {
+  return takeRoom(door, exchange, 1);
 }
 
 function query(passage: Passage): void {
@@ -235,6 +240,11 @@ function actorCallOf(passage: Passage, caller: RequestActor): ActorCall {
     },
     told: (answers) => {
       exchange.told = answers;
+    },
+    willTell: async (count) => {
+      if (count <= 1) return;
+      await takeRoom(passage.door, exchange, count);
+      services.audit.check('ask');
     },
     resolve: () => services.resolveActor(call.pin().policy, caller),
     current: () => {

@@ -1,5 +1,7 @@
-// The turn of an actor, and the bytes of answers that its clients have not read: acquired, checked and released in one
-// place, whichever kind of actor it is.
+// The turn of an actor, the room of its events in the audit log, and the bytes of answers that its clients have not read:
+// acquired, checked and released in one place, whichever kind of actor it is.
+import { carriedBytes } from '../auth/carried-bytes.js';
+import { AUDIT_LIMITS } from '../limits/logs.js';
 import type { Door } from './door.js';
 import type { Exchange, Reply } from './exchange.js';
 import { countedAs } from './identify.js';
@@ -33,6 +35,24 @@ export function joinCrowd(door: Door, exchange: Exchange): Promise<void> | void 
 
 async function enterCrowd({ services }: Door, exchange: Exchange): Promise<void> {
   alsoLeave(exchange, await services.shares.crowd.enter('', exchange.incoming));
+}
+
+/** Room in the audit log for so many events of the request. It has no other meanwhile. */
+export function takeRoom({ services }: Door, exchange: Exchange, events: number): Promise<void> | void {
+  const { actor, incoming } = exchange;
+  if (actor === null || !('credentialScopes' in actor)) return;
+  exchange.place?.leave();
+  exchange.place = null;
+  const eventBytes = AUDIT_LIMITS.eventBytes + carriedBytes(actor.identities, actor.namespaceRestrictions);
+  const name = countedAs(actor, exchange);
+  const place = services.audit.takePlace(name, { events, eventBytes }, incoming.gone);
+  if (!(place instanceof Promise)) {
+    exchange.place = place;
+    return;
+  }
+  return place.then((admitted) => {
+    exchange.place = admitted;
+  });
 }
 
 function alsoLeave(exchange: Exchange, also: () => void): void {
@@ -82,6 +102,7 @@ export function finish(door: Door, exchange: Exchange, { status, headers, text, 
   };
   const taken = hold(bytes);
   exchange.leave?.();
+  exchange.place?.leave();
   // A stranger who was refused has to connect again, so that refusals do not keep connections.
   const isStranger = shares === null || isAnonymous;
   const isRefused = status >= 400 && status < 500 && (!isAnonymous || status === 401 || status === 429);

@@ -38,14 +38,22 @@ export const AUDIT_LIMITS = Object.freeze({
   groupBytes: 1024 * 1024,
   /** When a file has this many bytes, it is closed and the log goes on in another. */
   fileBytes: 64 * 1024 * 1024,
-  /** Events that may wait to be written. One more is lost, and counted. */
+  /** Events without room of a request that may wait to be written. One more is lost, and counted. */
   queuedEvents: 10_000,
+  /** Events of requests that may wait to be written, and bytes of them: of all, and of one actor. */
+  room: Object.freeze({ events: 8_000, bytes: 128 * 1024 * 1024 }),
+  roomOfActor: Object.freeze({ events: 2_000, bytes: 40 * 1024 * 1024 }),
+  /** Milliseconds that a request waits for room. */
+  roomPatience: 5_000,
+  /** Bytes of an event beside what its credential carries, of which those who are asked about are not counted. */
+  eventBytes: 1_024,
   /** Milliseconds before a failed write is tried again. */
   retryDelay: 1_000,
   /** Milliseconds after which a write that the disk neither takes nor refuses counts as failing. */
   writePatience: 5_000,
-  /** Events of the outbox that are carried to the log together. */
+  /** Events of the outbox that are carried to the log together, and bytes after which no more are taken along. */
   drained: 500,
+  drainedBytes: 4 * 1024 * 1024,
   /** Milliseconds between two notes of the log's head, beside those that come with each event of the outbox. */
   headInterval: 1_000,
   /** Milliseconds between two looks at what other logs have claimed. */

@@ -4,6 +4,9 @@
 export const WORKER_LIMITS = Object.freeze({
   /** How long an audit event waits for others, so that they are handed over together. */
   eventDelay: 10,
+  /** Bytes of events after which no more go into the same message, and after which the others wait for the disk. */
+  eventBytes: 1024 * 1024,
+  eventBytesUnderWay: 4 * 1024 * 1024,
   /** If the primary has not taken over events for this long, it counts as keeping no log. */
   silence: 1_000,
   /** How often processes tell one another what has changed. */

@@ -14,8 +14,10 @@ import type { Spending } from './rate-ledger.js';
 export type ToWorker =
   /** The first message, sent only once. */
   | ({ readonly kind: 'start' } & WorkerStart)
-  /** How many events the primary took over since the last message, and the state of the log. */
-  | { readonly kind: 'audit'; readonly taken: number; readonly state: TrailState }
+  /**
+   * How many events the primary has got since the last message, how many more are on the disk, and the state of the log.
+   */
+  | { readonly kind: 'audit'; readonly got: number; readonly written: number; readonly state: TrailState }
   /** What other workers have spent of the limits that all share. */
   | { readonly kind: 'spent'; readonly spending: Spending }
   /** The source says that this activation is still the one to serve. */

@@ -89,7 +89,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Gateway> {
           team?.tell(message, member.number);
         } else if (message.kind === 'series') gathering.told(member, message.series);
         else if (message.kind === 'found') services.shadow.add(message.findings);
-        else answer(takeEvents(message, trail));
+        else takeEvents(message, trail, answer);
       },
       log,
     });
@@ -175,18 +175,27 @@ function shareOf(config: Config): Config {
 
 type OfEvents = Extract<ToPrimary, { kind: 'events' | 'lost' }>;
 
-function takeEvents(message: OfEvents, trail: AuditTrail): ToWorker {
+function takeEvents(message: OfEvents, trail: AuditTrail, answer: (message: ToWorker) => void): void {
+  const say = (got: number, written: number): void => {
+    answer({ kind: 'audit', got, written, state: trail.state() });
+  };
   if (message.kind === 'lost') {
     trail.noteLost(message.events);
-    return { kind: 'audit', taken: 0, state: trail.state() };
+    say(0, 0);
+    return;
   }
+  const { length } = message.events;
+  let written = 0;
   for (const text of message.events) {
     const event: unknown = JSON.parse(text);
     if (!isEvent(event)) throw new TypeError('a worker has sent something that is not an event');
-    trail.add(event);
+    trail.add(event, () => {
+      written += 1;
+      if (written === length) say(0, length);
+    });
   }
   if (message.isWoken) trail.wake();
-  return { kind: 'audit', taken: message.events.length, state: trail.state() };
+  say(length, 0);
 }
 
 /**
@@ -198,7 +207,8 @@ function tellNews({ tell }: WorkerTeam, policies: ActivePolicy, trail: AuditTrai
   let confirmed = policies.state().confirmedTick;
   const timer = setInterval(() => {
     const state = trail.state();
-    if (state.unwritten !== told.unwritten || state.behind !== told.behind) tell({ kind: 'audit', taken: 0, state });
+    if (state.unwritten !== told.unwritten || state.behind !== told.behind)
+      tell({ kind: 'audit', got: 0, written: 0, state });
     told = state;
     const { confirmedTick, active } = policies.state();
     if (confirmedTick !== confirmed) tell({ kind: 'confirmed', generation: active.generation });

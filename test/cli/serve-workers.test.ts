@@ -6,6 +6,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readLines } from '../support/audit-log.js';
 import { call, callAdmin } from '../support/gateway.js';
 import { runCli, spawnCli } from '../support/run-cli.js';
 import { type Served, startServing, startServingWith } from '../support/serve-process.js';
@@ -253,6 +254,28 @@ it('counts what an actor asks of all workers together', async () => {
   await served.ended;
   // Workers do not outlive their primary.
   await until(() => !pids.some(isAlive));
+});
+
+it('records each question that its workers answer, however many come at once', async () => {
+  const served = await startServing(dataDir, 'serve', '--workers', '2', '--policy', await makeFolder(POLICY));
+  const key = (await bailiwick('keys', 'create', '--actor', 'pep', '--decide')).stdout.trim();
+  const question = {
+    actor: { identities: ['orcid:ada'] },
+    request: { kind: 'access', scope: 'namespace:read', target: '/' },
+  };
+  const body = { items: Array<object>(1_000).fill(question) };
+  const ask = async (): Promise<number> => {
+    const { status, json } = await call(served.port, { path: '/api/v1/decide', key, body });
+    if (status !== 503) return status;
+    await sleep(Number(json?.['retryAfter']) * 1_000);
+    return ask();
+  };
+  expect(await Promise.all(Array.from({ length: 30 }, ask))).toEqual(Array(30).fill(200));
+  served.child.kill('SIGTERM');
+  expect(await served.ended).toBe(0);
+  const events = readLines(join(dataDir, 'audit')).map((line) => JSON.parse(line) as Line);
+  expect(events.filter(({ operation }) => operation === 'decide')).toHaveLength(30_000);
+  expect(events.filter(({ operation }) => operation === 'audit.lost')).toEqual([]);
 });
 
 it('ends in order and at once while a worker is being replaced', async () => {

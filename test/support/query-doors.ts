@@ -143,6 +143,7 @@ async function answerOf(
     judged: () => undefined,
     toldHeld: () => undefined,
     told: () => undefined,
+    willTell: () => Promise.resolve(),
     resolve: () => resolveActor(policy, asking),
     current: () => ({ snapshot: policy.digest, generation: 1, resolved: resolveActor(policy, asking) }),
   };

@@ -54,7 +54,8 @@ export function makeAskRoutes({ prover, tokens }: AskRoutesOptions): readonly Ac
     problems: ['proof.unavailable'],
     body: QUESTIONS,
     schema: EXPLAINED_SCHEMA,
-    answer: async ({ actor: asker, pin, at, told, gone }, { items }) => {
+    answer: async ({ actor: asker, pin, at, told, willTell, gone }, { items }) => {
+      await willTell(items.length);
       const { policy } = pin();
       const [bounds, room] = [boundsOf(asker, policy), makeRoom()];
       const answers = await mapInTurns(

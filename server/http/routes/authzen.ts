@@ -103,6 +103,7 @@ async function evaluateAll(words: AuthzenWords, call: ActorCall, body: Fields): 
     throw new RequestFault(`evaluations may hold at most ${String(ASK_LIMITS.evaluations)}`);
   const defaults = Object.fromEntries(DEFAULTS.map((name) => [name, optionalObject(body, name)]));
   if (items.length === 0) return evaluateOne(words, call, defaults);
+  await call.willTell(items.length);
   const told: ReportedAnswer[] = [];
   const evaluations: object[] = [];
   const pause = makePauses(call.gone);

@@ -62,6 +62,7 @@ export function changesRoute(feed: Feed): ActorRoute {
     run: async (call) => {
       const { moment, showing } = await begin(call);
       const shown = toldOf(moment, showing);
+      await call.willTell(shown.length);
       const [main] = shown;
       call.told(shown.slice(1));
       return {

@@ -23,7 +23,8 @@ export const decide = askRoute({
   summary: 'Decide whether others may do something',
   body: QUESTIONS,
   schema: DECIDED_SCHEMA,
-  answer: async ({ actor: asker, pin, at, told, gone }, { items }) => {
+  answer: async ({ actor: asker, pin, at, told, willTell, gone }, { items }) => {
+    await willTell(items.length);
     const { policy } = pin();
     const [bounds, room] = [boundsOf(asker, policy), makeRoom()];
     const answers = await mapInTurns(

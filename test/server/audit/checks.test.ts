@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AuditFault, makeChecks, recordLife, type TrailState } from '../../../server/audit/trail.js';
 
-const STATES: readonly TrailState[] = ([null, 'files', 'owner'] as const).flatMap((unwritten) =>
+const STATES: readonly TrailState[] = ([null, 'files', 'owner', 'full'] as const).flatMap((unwritten) =>
   ([null, 'files', 'store'] as const).map((behind) => ({ unwritten, behind })),
 );
 
@@ -21,9 +21,12 @@ const problem = (fault: AuditFault | null): unknown =>
     : expect.objectContaining({
         ...{ code: 'audit.unavailable', detail: expect.objectContaining({ retryAfter: 1 }) },
         title: expect.stringContaining(
-          { files: 'files of the audit log cannot', store: 'the store does not give', owner: 'owns the audit log' }[
-            fault
-          ],
+          {
+            files: 'files of the audit log cannot',
+            store: 'the store does not give',
+            owner: 'owns the audit log',
+            full: 'too many events wait',
+          }[fault],
         ),
       });
 

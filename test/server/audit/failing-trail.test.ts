@@ -128,7 +128,8 @@ describeOnStores('a trail that fails', (store) => {
     const folder = await makeFolder();
     let full = true;
     const files = faultyFiles(() => (full ? failure('ENOSPC') : null));
-    const trail = await openIn(folder, { files, onFailure: 'continue' });
+    const lines: LogLine[] = [];
+    const trail = await openIn(folder, { files, onFailure: 'continue', log: keptLog(lines) });
     for (let n = 1; n <= 10_007; n += 1) trail.record(REFUSED);
     await sleep(100);
     expect(() => {
@@ -143,6 +144,11 @@ describeOnStores('a trail that fails', (store) => {
       .map((line) => JSON.parse(line) as object);
     expect(last).toMatchObject([{ operation: 'audit.lost', items: 7 }, { operation: 'gateway.stop' }]);
     expect((await verifyLogs(folder)).ok).toBe(true);
+    const said = lines.filter(({ message }) => /lost/.test(message));
+    expect(said).toMatchObject([
+      { level: 'error', message: 'events of the audit log are lost, because too many wait to be written' },
+      { level: 'warn', events: 7, message: 'the audit log takes events again, and says how many it has lost' },
+    ]);
   });
 
   it('ends in time where the disk does not answer, says what is left, and leaves the log to nobody', async () => {

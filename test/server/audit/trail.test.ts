@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { sql } from '../../../server/db/sql.js';
 import { findLeft } from '../../../server/audit/drainer.js';
+import type { AuditEvent } from '../../../server/audit/event.js';
 import { claimEvents, knownLogs, recordInTransaction, removeEvents } from '../../../server/audit/outbox.js';
 import { ownLog } from '../../../server/audit/own-log.js';
 import { releaseFolder, releaseLost } from '../../../server/audit/release.js';
@@ -13,6 +14,7 @@ import { verifyLogs } from '../../../server/audit/verify.js';
 import { AUDIT_LIMITS } from '../../../server/limits/logs.js';
 import { takeLock } from '../../../server/lib/owner-lock.js';
 import { eventOf, faultyFiles, logFiles, readLines, SILENT, writerOf } from '../../support/audit-log.js';
+import { pathOf } from '../../support/gateway.js';
 import { describeOnStores } from '../../support/stores.js';
 import { makeFolder } from '../../support/temp-folder.js';
 import { REFUSED, trailsOn } from '../../support/trails.js';
@@ -60,6 +62,27 @@ describeOnStores('the trail', (store) => {
     await untilEmpty();
     await closeAll();
     expect(ids(folder)).toEqual(Array.from({ length: 64 }, (_, index) => `event${String(index + 1)}`));
+  });
+
+  it('claims large events a few at a time, and carries all of them', async () => {
+    const folder = await makeFolder();
+    const namespaceRestrictions = Array.from({ length: 1_000 }, (_, n) =>
+      pathOf(`/n${String(n)}/${'y'.repeat(60)}`.repeat(15)),
+    );
+    const large = (n: number): AuditEvent => eventOf(n, { actor: { ...eventOf(n).actor, namespaceRestrictions } });
+    const numbers = Array.from({ length: 12 }, (_, index) => index + 1);
+    await store.db.write((writing) => recordInTransaction(writing, numbers.map(large)));
+    const owned = await ownLog(folder);
+    const claimed = await claimEvents(store.db, { log: owned.log, after: 0, most: 500 });
+    const sizes = claimed.map(({ bytes }) => bytes);
+    const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
+    expect(sum(sizes)).toBeGreaterThanOrEqual(AUDIT_LIMITS.drainedBytes);
+    expect(sum(sizes.slice(0, -1))).toBeLessThan(AUDIT_LIMITS.drainedBytes);
+    await owned.release();
+    await openIn(folder);
+    await untilEmpty();
+    await closeAll();
+    expect(ids(folder)).toEqual(numbers.map((n) => `event${String(n)}`));
   });
 
   it('appends an event once where its process ended after appending and before removing it', async () => {

@@ -50,6 +50,23 @@ describe('a holder', () => {
     ]);
   });
 
+  it('has groups and restrictions of so many bytes together, and no more', () => {
+    const names = { groupsClaim: 'g', restrictionsClaim: 'n' };
+    const own = 'orcid:alice'.length;
+    // Each group is named with its provider, and each path with the slash.
+    const g = Array.from({ length: 100 }, (_, i) => String(i).padStart(100, 'g'));
+    const inGroups = 100 * ('orcid-group:'.length + 100);
+    const left = KEY_LIMITS.carriedBytes - own - inGroups;
+    const n = Array.from({ length: Math.floor(left / 51) }, (_, i) => String(i).padStart(50, 'n'));
+    const rest = left - n.length * 51;
+    expect(rest).toBeGreaterThan(1);
+    expect(holder(names, { g, n: [...n, 'r'.repeat(rest - 1)] }).identities).toHaveLength(101);
+    expect(refusedCredential(() => holder(names, { g, n: [...n, 'r'.repeat(rest)] }))).toEqual([
+      'unusable',
+      'its groups and restrictions have more than 32768 bytes',
+    ]);
+  });
+
   it('is in one group by a string without a separator, whatever it spells', () => {
     const { identities } = holder({ groupsClaim: 'g' }, { g: 'annullment' });
     expect(identities.map(({ subject }) => subject)).toEqual(['alice', 'annullment']);

@@ -98,6 +98,16 @@ describe('what is read', () => {
     expect(ask(identities, restrictions + 1)).toEqual([`restrictions more than ${String(restrictions)}`]);
   });
 
+  it('has identities and namespaces of so many bytes together, and no more', () => {
+    const most = KEY_LIMITS.carriedBytes - 'orcid:ada'.length;
+    const restrictions = Array.from({ length: Math.floor(most / 64) }, (_, i) => `/${String(i).padStart(63, 'n')}`);
+    const rest = most - restrictions.length * 64;
+    expect(faultsOf({ ...OWN, restrictions: [...restrictions, `/${'r'.repeat(rest - 1)}`] })).toEqual([]);
+    expect(faultsOf({ ...OWN, restrictions: [...restrictions, `/${'r'.repeat(rest)}`] })).toEqual([
+      'restrictions has more than 32768 bytes together with the identities: name namespaces further up, or make several keys',
+    ]);
+  });
+
   test.each<[Partial<KeyRequest>, readonly string[]]>([
     [{ actor: '' }, ['actor is empty']],
     [{ actor: ' ada' }, ['actor begins or ends with white space']],

@@ -181,6 +181,7 @@ it('is answered although the audit log and an observer fail, and each of them sa
       throw new TypeError('canary of the audit log');
     },
     recordOwn: () => undefined,
+    takePlace: () => null,
     noteLost: (events) => {
       lost += events;
     },

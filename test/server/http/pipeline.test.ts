@@ -399,11 +399,11 @@ describe('the steps before a route answers', () => {
       public: `${request} addressRate query noBody`,
       status: `${request} watcher query noBody`,
       admin: `${request} admin turn ${inputs}`,
-      self: `${request} actor turn ${inputs} crowd auditable`,
-      visibility: `${request} actor turn ${inputs} crowd auditable`,
-      record: `${request} actor turn ${inputs} crowd auditable`,
-      command: `${request} actor turn ${inputs} crowd auditable`,
-      ask: `${request} actor asker turn ${inputs} auditable`,
+      self: `${request} actor turn room ${inputs} crowd auditable`,
+      visibility: `${request} actor turn room ${inputs} crowd auditable`,
+      record: `${request} actor turn room ${inputs} crowd auditable`,
+      command: `${request} actor turn room ${inputs} crowd auditable`,
+      ask: `${request} actor turn room asker ${inputs} auditable`,
     });
   });
 });

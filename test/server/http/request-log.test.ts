@@ -65,6 +65,7 @@ function exchangeFrom(address: string, url = '/api/v1/whoami'): Exchange {
     startedAt: performance.now(),
     actor: adminOfKey({ id: 'ada', credentialFingerprint: '' }),
     leave: null,
+    place: null,
     address: address,
     quotas: [],
     active: null,
