@@ -72,9 +72,13 @@ export const AUDIT_LIMITS = Object.freeze({
   witnessBytes: 16 * 1024,
   /** Milliseconds that the end of the gateway waits for witnesses. */
   witnessAtEnd: 3_000,
-  /** Snapshots that a replay keeps at once, and actors of each. Others are read again when they are needed. */
+  /**
+   * Snapshots that a replay keeps at once, and actors of each, with the characters of what events say of them. Others are
+   * read again when they are needed.
+   */
   replayedSnapshots: 4,
   replayedActors: 10_000,
+  replayedCharacters: 16 * 1024 * 1024,
   /** Events that one answer to an admin has at most, and if the request does not say how many. */
   shownEvents: 1_000,
   shownEventsUsually: 100,
