@@ -79,9 +79,10 @@ export const AUDIT_LIMITS = Object.freeze({
   replayedSnapshots: 4,
   replayedActors: 10_000,
   replayedCharacters: 16 * 1024 * 1024,
-  /** Events that one answer to an admin has at most, and if the request does not say how many. */
+  /** Events that one answer to an admin has at most, and if the request does not say how many; and their characters. */
   shownEvents: 1_000,
   shownEventsUsually: 100,
+  shownCharacters: 16 * 1024 * 1024,
   /** Milliseconds that reading the log for an admin may take with the wait for others, and admins who may wait at once. */
   readingTime: 60_000,
   readingWaiting: 8,
