@@ -114,7 +114,11 @@ const event = Object.freeze({
 export const EVENTS_SCHEMA = Object.freeze({
   title: 'FoundEvents',
   ...whole({
-    events: { description: 'Newest first.', type: 'array', items: event },
+    events: {
+      description: 'Newest first, 16 MiB of them at most. Ask for those before them with `until`.',
+      type: 'array',
+      items: event,
+    },
     found: { description: 'How many match, of which `events` has the newest.', ...count },
     searched: { description: 'How many events the log has.', ...count },
     malformed: { description: 'Lines that are not events.', ...count },

@@ -274,7 +274,7 @@ function accessInOrder(access: AuditEvent['access']): AuditEvent['access'] {
 
 function actorInOrder(actor: EventActor): EventActor {
   const { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions } = actor;
-  return { credentialScopes, fingerprint, id, identities, kind, namespaceRestrictions };
+  return { credentialScopes, fingerprint, id: maskCredentials(id), identities, kind, namespaceRestrictions };
 }
 
 function subjectInOrder({ credentialScopes, identities, namespaceRestrictions }: EventSubject): EventSubject {

@@ -1,5 +1,6 @@
 // Where a policy in force came from, and who stands behind it, as events hold it (docs/audit.md "An event").
 import { formatInstant, type PublicationStatement } from '../../engine/index.js';
+import { maskCredentials } from '../lib/mask.js';
 import { AUDIT_LIMITS } from '../limits/logs.js';
 
 /** Members in the order of RFC 8785. */
@@ -83,9 +84,9 @@ function saysOf({
   return { ...said, source: { commit, ...(repository === null ? {} : { repository: plain(repository) }) } };
 }
 
-/** The name and the password of an address stay out, and a text is cut where a log would suffer from it, between two characters. */
+/** Credentials, and the name and the password of an address, stay out, and a text is cut where a log would suffer from it, between two characters. */
 function plain(text: string): string {
-  return text
+  return maskCredentials(text)
     .replaceAll(/\/\/[^/@\s]*@/g, '//')
     .slice(0, AUDIT_LIMITS.textLength)
     .replace(/[\ud800-\udbff]$/, '');

@@ -5,17 +5,16 @@ import { oneAtATime } from '../lib/one-at-a-time.js';
 import { startThread } from '../lib/start-thread.js';
 import { inTime } from '../lib/until-aborted.js';
 import { ApiProblem } from '../problem.js';
-import type { StoredEvent } from './event-schema.js';
-import type { FoundLine, Search, SearchReport } from './search.js';
+import type { Search, SearchReport } from './search.js';
 import type { NamedHead, VerifyReport } from './verify.js';
 
 export type LogQuestion =
   | { readonly kind: 'search'; readonly folder: string; readonly search: Search; readonly most: number }
   | { readonly kind: 'verify'; readonly folder: string; readonly known: readonly NamedHead[] };
 
-/** The newest events that were found, newest first. */
+/** The newest events that were found, newest first, as the JSON text of a list: it is handed on as it is. */
 export interface NewestFound extends SearchReport {
-  readonly newest: readonly (Pick<FoundLine, 'fault' | 'shown'> & { readonly event: StoredEvent })[];
+  readonly newest: string;
 }
 
 export interface LogReader {

@@ -105,7 +105,7 @@ interface Ground {
 }
 
 function groundOf(policy: Policy): Ground {
-  return { policy, actors: makeLruCache(Infinity, AUDIT_LIMITS.replayedActors) };
+  return { policy, actors: makeLruCache(AUDIT_LIMITS.replayedCharacters, AUDIT_LIMITS.replayedActors) };
 }
 
 /** Keeps only the last few snapshots, because a log goes from one to the next. */
@@ -160,7 +160,7 @@ function resolvedIn({ policy, actors }: Ground, actor: EventActor): ResolvedActo
   if (known !== undefined) return known;
   const read = actorOf(actor);
   const resolved = read === null ? null : resolveActor(policy, read);
-  actors.put(name, resolved, 0);
+  actors.put(name, resolved, name.length);
   return resolved;
 }
 

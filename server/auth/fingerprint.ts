@@ -12,14 +12,14 @@ export type Fingerprinter = (kind: RequestActor['kind'], id: string) => string;
 /** 64 hex digits. Without the key nobody can tell which credential they belong to. */
 export function makeFingerprinter(key: Uint8Array): Fingerprinter {
   const secret = createSecretKey(key);
-  const known = makeLruCache<string>(Infinity, KEY_LIMITS.fingerprints);
+  const known = makeLruCache<string>(KEY_LIMITS.fingerprintCharacters, KEY_LIMITS.fingerprints);
   return (kind, id) => {
     // No kind contains the separator, so two different pairs never give the same text.
     const text = `${kind}\0${id}`;
     const there = known.get(text);
     if (there !== undefined) return there;
     const made = createHmac('sha256', secret).update(text).digest('hex');
-    known.put(text, made, 0);
+    known.put(text, made, text.length);
     return made;
   };
 }

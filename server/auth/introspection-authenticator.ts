@@ -15,7 +15,7 @@ import { isKeyText } from './key-text.js';
 import type { AuthenticatorTools } from './oidc-authenticator.js';
 import { makePlaces } from './places.js';
 import { KeySetError, readDocument } from './public-keys.js';
-import { actorOf, type RequestActor } from './request-actor.js';
+import { actorOf, bytesOf, type RequestActor } from './request-actor.js';
 import { audiencesOf, boundCertificate, type ClaimNames, holderOf, timeOf } from './token-claims.js';
 
 /** The settings of one endpoint. */
@@ -58,7 +58,7 @@ export function makeIntrospectionAuthenticator(
 ): Authenticator<RequestActor> {
   const { provider, tokenPrefix, cacheTime } = settings;
   const { setting, clock, log, fingerprint, leavesSigned } = options;
-  const answers = makeLruCache<Answered>(Infinity, TOKEN_LIMITS.verified);
+  const answers = makeLruCache<Answered>(TOKEN_LIMITS.verifiedBytes, TOKEN_LIMITS.verified);
   const asking = new Map<string, Promise<Answered>>();
   const places = makePlaces(TOKEN_LIMITS.introspections);
   let secret: string | null = null;
@@ -88,7 +88,7 @@ export function makeIntrospectionAuthenticator(
       throw notValid('unknown', 'no longer active, says the introspection endpoint');
     }
     const answered = { ...readActive(claims, { settings, digest, fingerprint }), askedAt };
-    answers.put(digest, answered, 0);
+    answers.put(digest, answered, bytesOf(answered.actor, answered.boundTo));
     return answered;
   };
   /** Concurrent requests with the same token share one request to the issuer. */

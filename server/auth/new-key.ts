@@ -11,6 +11,7 @@ import {
   scopeSetOf,
   subjectFault,
 } from '../../engine/index.js';
+import { holdsCredential } from '../lib/mask.js';
 import { KEY_LIMITS } from '../limits/credentials.js';
 import { type AnonymousSettings, isAnonymous } from './anonymous.js';
 import type { NewKey } from './api-keys.js';
@@ -67,8 +68,12 @@ function readActor({ actor }: KeyRequest, faults: KeyFault[]): string {
   const fault = subjectFault(actor);
   if (fault !== null)
     faults.push({ field: 'actor', index: null, message: SUBJECT_FAULTS.get(fault) ?? 'is not plain text' });
+  else if (holdsCredential(actor)) faults.push({ field: 'actor', index: null, message: A_CREDENTIAL });
   return actor;
 }
+
+/** Names are shown and recorded. */
+const A_CREDENTIAL = 'holds an API key or a token, which is no name';
 
 const SUBJECT_FAULTS: ReadonlyMap<string, string> = new Map([
   ['no_colon', 'must be `provider:subject`'],
@@ -109,6 +114,7 @@ function readIdentities(
     const result = parseIdentity(text);
     if (result.ok) read.set(text, result.identity);
     else fault(index, SUBJECT_FAULTS.get(result.fault) ?? 'is not an identity');
+    if (result.ok && holdsCredential(text)) fault(index, A_CREDENTIAL);
     if (result.ok && isAnonymous(result.identity, anonymous))
       fault(index, 'is who reads without a credential (`authentication.anonymous`), so no key can have it');
   }

@@ -16,7 +16,7 @@ import type { Fingerprinter } from './fingerprint.js';
 import { type IssuerKeys, makeIssuerKeys } from './issuer-keys.js';
 import { isKeyText } from './key-text.js';
 import type { Algorithm, PublicKey } from './public-keys.js';
-import { actorOf, type RequestActor } from './request-actor.js';
+import { actorOf, bytesOf, type RequestActor } from './request-actor.js';
 import {
   audiencesOf,
   boundCertificate,
@@ -71,7 +71,7 @@ export function makeOidcAuthenticator(
     return { setting, settings: one, keys: makeIssuerKeys({ issuer, jwksUrl, algorithms, clock, log }) };
   });
   const byName = new Map(issuers.map((issuer) => [issuer.settings.issuer, issuer]));
-  const verified = makeLruCache<Verified>(Infinity, TOKEN_LIMITS.verified);
+  const verified = makeLruCache<Verified>(TOKEN_LIMITS.verifiedBytes, TOKEN_LIMITS.verified);
 
   const named = ({ claims }: CompactToken): Issuer | null => {
     const name = claims.get('iss');
@@ -148,7 +148,7 @@ export function makeOidcAuthenticator(
         if (found.boundTo !== null && found.boundTo !== certificateThumbprint(certificate)) {
           throw notValid('misdirected', 'bound to another certificate');
         }
-        if (recalled === null) verified.put(digest, found, 0);
+        if (recalled === null) verified.put(digest, found, bytesOf(found.actor, found.boundTo));
         return found.actor;
       };
       const known = verified.get(digest);

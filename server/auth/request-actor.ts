@@ -82,6 +82,17 @@ function mint(fields: Omit<RequestActor, typeof minted>): RequestActor {
   return Object.freeze(fields) as RequestActor;
 }
 
+/**
+ * Bytes that a remembered actor takes at most, with what its token is bound to: hundreds of thousands, if that names many
+ * groups.
+ */
+export function bytesOf(actor: RequestActor, boundTo: string | null = null): number {
+  const { id, identities, credentialScopes: scopes, namespaceRestrictions: paths } = actor;
+  const texts = [id, boundTo ?? '', String(scopes), ...identities.map(({ subject }) => subject), ...(paths ?? [])];
+  // Two bytes for each character, and the objects around them.
+  return texts.reduce((sum, text) => sum + 96 + 2 * text.length, 1_024);
+}
+
 /** The actor without secrets, as `whoami` answers it. */
 export function describeActor(actor: RequestActor, policy: Pick<Policy, 'scopes'>): Readonly<Record<string, unknown>> {
   return {

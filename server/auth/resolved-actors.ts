@@ -4,7 +4,7 @@
 import { type Policy, resolveActor, type ResolvedActor } from '../../engine/index.js';
 import { POLICY_LIMITS } from '../limits/policy.js';
 import { makeLruCache, type LruCache } from '../lib/lru-cache.js';
-import type { RequestActor } from './request-actor.js';
+import { bytesOf, type RequestActor } from './request-actor.js';
 
 export type ActorResolver = (policy: Policy, actor: RequestActor) => ResolvedActor;
 
@@ -21,14 +21,14 @@ export function makeActorResolver(resolve: typeof resolveActor = resolveActor): 
   return (policy, actor) => {
     let recent = byPolicy.get(policy);
     if (recent === undefined) {
-      recent = makeLruCache<Known>(Infinity, POLICY_LIMITS.resolvedActors);
+      recent = makeLruCache<Known>(POLICY_LIMITS.resolvedActorBytes, POLICY_LIMITS.resolvedActors);
       byPolicy.set(policy, recent);
     }
     const name = actor.credentialFingerprint ?? actor.kind;
     const known = recent.get(name);
     if (known !== undefined && isSame(known.actor, actor)) return known.resolved;
     const resolved = resolve(policy, actor);
-    recent.put(name, { actor, resolved }, 0);
+    recent.put(name, { actor, resolved }, bytesOf(actor));
     return resolved;
   };
 }

@@ -72,6 +72,8 @@ function scopesOf(value: unknown): ScopeSet {
   if (value === undefined) return NO_SCOPES;
   const texts: readonly unknown[] =
     typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [null];
+  if (texts.length > TOKEN_LIMITS.scopes)
+    throw notValid('unusable', `the scope claim has more than ${String(TOKEN_LIMITS.scopes)} scopes`);
   const names = texts.filter((text) => {
     if (typeof text !== 'string')
       throw notValid('unusable', 'the scope claim is neither a string nor a list of strings');

@@ -108,6 +108,8 @@ export async function createKeyCommand(io: CliIo, options: KeyFlags): Promise<vo
     throw new CliFailure(EXIT.precondition, 'keys.identities', refusal.text, { help: refusal.help });
   const record = makeOperatorRecorder(now);
   const { text, shown } = await withNamedStore(io, { config }, async (db) => {
+    // Read before the key is made: nobody would ever see one whose answer fails after COMMIT.
+    const fingerprint = await fingerprinterOf(db);
     const made = await db.write(async (writing) => {
       const stored = await createKey(writing, fields, now);
       await record(writing, {
@@ -117,7 +119,7 @@ export async function createKeyCommand(io: CliIo, options: KeyFlags): Promise<vo
       });
       return stored;
     });
-    return { text: made.text, shown: showKey(made.key, now, await fingerprinterOf(db)) };
+    return { text: made.text, shown: showKey(made.key, now, fingerprint) };
   });
   await write(io.stderr, doubts.map(warning).join(''));
   const { id, ...rest } = shown;

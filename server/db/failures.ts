@@ -180,6 +180,16 @@ export function unlessRefused(error: unknown, reason: unknown): unknown {
   return new StoreError(failure.code, message, { cause: reason, isInDoubt: true });
 }
 
+/**
+ * The failure of what comes after COMMIT: what was to be written is stored, but whoever asked for more than that does not
+ * know. Whatever is no failure of the store is returned unchanged.
+ */
+export function afterCommit(error: unknown): unknown {
+  const failure = toStoreError(error);
+  if (failure === null) return error;
+  return new StoreError(failure.code, `${failure.message}, after COMMIT`, { cause: error, isInDoubt: true });
+}
+
 /** Lost connections, statement_completion_unknown, and servers that end a connection, which they may do after COMMIT. */
 const LEFT_OPEN = /^(?:08|40003|57P)/;
 

@@ -1,13 +1,13 @@
 // The open connections of one listener: how many there are, who may open another, and which one is closed for it. One on
 // which no valid credential has come belongs to a stranger. Strangers have a share for each address, and in a full table
-// their connections are closed for new ones.
+// their connections are closed for new ones, unless an address has more with valid credentials than all strangers have.
 import type { Socket } from 'node:net';
 import { findConnection, type CutReason } from './connection.js';
 import { addressName } from './rate-limit.js';
 
 export interface ConnectionLimits {
   readonly total: number;
-  /** Of one address, without a valid credential. */
+  /** Of one address, without a valid credential. In a full table those with one give way, too, if it has more of them. */
   readonly perAddress: number;
   /** Addresses of proxies, which have no share of their own: their connections are those of many clients. */
   readonly isProxy: (address: string) => boolean;
@@ -60,7 +60,12 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
   /** In the order in which they came. */
   const strangers = new Set<Entry>();
   const known = new Set<Entry>();
-  const byAddress = new Map<string, Set<Entry>>();
+  const byAddress: ByAddress = new Map();
+  const knownByAddress: ByAddress = new Map();
+  /** Those of addresses that have more than their share: a few, however many addresses there are. */
+  const large = new Set<ReadonlySet<Entry>>();
+  /** Places that strangers have in any case, so that each newcomer has the time to show a credential. */
+  const reserved = Math.min(perAddress, Math.ceil(total / 8));
   const bySocket = new WeakMap<Socket, Entry>();
   const byPort = new Map<string, Entry>();
   let wasFull = false;
@@ -69,13 +74,11 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
   const forget = (entry: Entry): void => {
     known.delete(entry);
     strangers.delete(entry);
-    leaveAddress(entry);
+    leaveAddress(entry, byAddress);
+    const own = leaveAddress(entry, knownByAddress);
+    if (own !== undefined && own.size <= perAddress) large.delete(own);
     if (byPort.get(entry.port) === entry) byPort.delete(entry.port);
     if (known.size + strangers.size < total * RELIEVED) wasFull = false;
-  };
-  const leaveAddress = (entry: Entry): void => {
-    const those = entry.address === null ? undefined : byAddress.get(entry.address);
-    if (those?.delete(entry) === true && those.size === 0 && entry.address !== null) byAddress.delete(entry.address);
   };
   const end = (entry: Entry, reason: CutReason): void => {
     forget(entry);
@@ -87,6 +90,15 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
   const firstIdle = (entries: Iterable<Entry>): Entry | null => {
     for (const entry of entries) if (isIdle(entry.requests)) return entry;
     return null;
+  };
+  /** The connections with valid credentials of which one is closed before any stranger's. */
+  const tooMany = (): Iterable<Entry> => {
+    const largest = [...large].reduce<ReadonlySet<Entry> | null>(
+      (a, b) => (a === null || b.size > a.size ? b : a),
+      null,
+    );
+    if (largest !== null && largest.size > strangers.size) return largest;
+    return strangers.size < reserved ? known : [];
   };
   const makeRoom = (address: string | null): boolean => {
     const own = address === null ? undefined : byAddress.get(address);
@@ -101,7 +113,7 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
     if (known.size + strangers.size < total) return true;
     if (!wasFull) onFull(facts());
     wasFull = true;
-    const oldest = firstIdle(strangers) ?? first(strangers) ?? firstIdle(known);
+    const oldest = firstIdle(tooMany()) ?? firstIdle(strangers) ?? first(strangers) ?? firstIdle(known);
     if (oldest === null) onCut('full');
     else end(oldest, 'full');
     return oldest !== null;
@@ -118,7 +130,7 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
       strangers.add(entry);
       bySocket.set(socket, entry);
       if (from !== undefined) byPort.set(entry.port, entry);
-      if (address !== null) byAddress.set(address, (byAddress.get(address) ?? new Set()).add(entry));
+      enterAddress(entry, byAddress);
       socket.once('close', () => {
         forget(entry);
       });
@@ -134,11 +146,29 @@ export function makeConnectionTable({ total, perAddress, isProxy, ...options }: 
     known: (socket) => {
       const entry = bySocket.get(socket);
       if (entry === undefined || !strangers.delete(entry)) return;
-      leaveAddress(entry);
+      leaveAddress(entry, byAddress);
       known.add(entry);
+      const own = enterAddress(entry, knownByAddress);
+      if (own !== undefined && own.size > perAddress) large.add(own);
     },
     facts,
   };
+}
+
+type ByAddress = Map<string, Set<Entry>>;
+
+/** Returns what its address has then; undefined if it has none. */
+function enterAddress(entry: Entry, byAddress: ByAddress): Set<Entry> | undefined {
+  if (entry.address === null) return undefined;
+  const those = (byAddress.get(entry.address) ?? new Set()).add(entry);
+  byAddress.set(entry.address, those);
+  return those;
+}
+
+function leaveAddress(entry: Entry, byAddress: ByAddress): Set<Entry> | undefined {
+  const those = entry.address === null ? undefined : byAddress.get(entry.address);
+  if (those?.delete(entry) === true && those.size === 0 && entry.address !== null) byAddress.delete(entry.address);
+  return those;
 }
 
 function first<T>(values: Iterable<T>): T | null {

@@ -24,8 +24,8 @@ export async function inTime<Done>(
   try {
     return await work(signal);
   } catch (error) {
-    // What the signal ended says only that it has ended.
-    signal.throwIfAborted();
+    // What the signal ended says only that it has ended, unless something may be stored all the same.
+    if (!(error instanceof Error && 'isInDoubt' in error && error.isInDoubt === true)) signal.throwIfAborted();
     throw error;
   } finally {
     release();

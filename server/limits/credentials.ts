@@ -26,8 +26,12 @@ export const KEY_LIMITS = Object.freeze({
   recalled: 24 * 3_600_000,
   /** Characters of all keys that are believed so. */
   leased: 4 * 1024 * 1024,
-  /** Credentials with remembered fingerprints, because the same credentials come with many requests. */
+  /**
+   * Credentials with remembered fingerprints, because the same credentials come with many requests, and characters of
+   * what identifies them: an issuer may give a token an id of any length.
+   */
   fingerprints: 10_000,
+  fingerprintCharacters: 8 * 1024 * 1024,
   /**
    * How long requests wait for the look-up before theirs, so that they can share the next one, in milliseconds. Doubles
    * each time the wait was in vain.
@@ -41,8 +45,10 @@ export const TOKEN_LIMITS = Object.freeze({
   /** Nesting of arrays and objects in a token. */
   jsonDepth: 16,
   groups: 1_000,
-  /** Credentials that are remembered as verified; the one longest unused is forgotten first. */
+  scopes: 1_000,
+  /** Credentials that are remembered as verified, and their bytes; the one longest unused is forgotten first. */
   verified: 10_000,
+  verifiedBytes: 64 * 1024 * 1024,
   /** Bytes of one document from an issuer, and how long it may take. */
   documentBytes: 1024 * 1024,
   documentDepth: 16,

@@ -80,12 +80,17 @@ export const AUDIT_LIMITS = Object.freeze({
   witnessBytes: 16 * 1024,
   /** Milliseconds that the end of the gateway waits for witnesses. */
   witnessAtEnd: 3_000,
-  /** Snapshots that a replay keeps at once, and actors of each. Others are read again when they are needed. */
+  /**
+   * Snapshots that a replay keeps at once, and actors of each, with the characters of what events say of them. Others are
+   * read again when they are needed.
+   */
   replayedSnapshots: 4,
   replayedActors: 10_000,
-  /** Events that one answer to an admin has at most, and if the request does not say how many. */
+  replayedCharacters: 16 * 1024 * 1024,
+  /** Events that one answer to an admin has at most, and if the request does not say how many; and their characters. */
   shownEvents: 1_000,
   shownEventsUsually: 100,
+  shownCharacters: 16 * 1024 * 1024,
   /** Milliseconds that reading the log for an admin may take with the wait for others, and admins who may wait at once. */
   readingTime: 60_000,
   readingWaiting: 8,

@@ -37,9 +37,10 @@ export const POLICY_LIMITS = Object.freeze({
   history: 100,
   /**
    * Resolved actors that are kept for one policy. Each takes 8 KiB at most, plus four bytes for each role that it is
-   * in.
+   * in, and what its credential says of it, which is counted.
    */
   resolvedActors: 1_024,
+  resolvedActorBytes: 32 * 1024 * 1024,
   /** Mistakes of a refused policy that log and status show. */
   toldProblems: 20,
   /** Bytes of the file in a directory store that says what is published. */

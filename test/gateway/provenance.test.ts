@@ -105,16 +105,20 @@ it('an activation has its reason, its number and who asked', async () => {
   const stored = await callAdmin(port, { method: 'POST', path: '/admin/v1/snapshots', key: root, body });
   expect(stored.status).toBe(201);
   const path = `/admin/v1/snapshots/${B.policy.digest}/activate`;
-  const chosen = await callAdmin(port, { method: 'POST', path, key: root, body: { reason: 'CHG-7 approved by CISO' } });
+  // Somebody pasted more than the reason.
+  const reason = `CHG-7 approved by CISO ${root}`;
+  const chosen = await callAdmin(port, { method: 'POST', path, key: root, body: { reason } });
   const { generation } = chosen.json ?? {};
   expect((await eventsOf('snapshot.activate'))[0]).toMatchObject({
     ...{ snapshot: B.policy.digest, actor: { id: 'ciso' } },
-    policy: { generation, reason: 'CHG-7 approved by CISO' },
+    policy: { generation, reason: 'CHG-7 approved by CISO [credential]' },
   });
   expect((await eventsOf('policy.activate'))[0]).toMatchObject({
     ...{ snapshot: B.policy.digest, actor: { id: 'gateway' } },
-    policy: { generation, reason: 'CHG-7 approved by CISO', askedBy: 'admin ciso', source: 'store' },
+    policy: { generation, reason: 'CHG-7 approved by CISO [credential]', askedBy: 'admin ciso', source: 'store' },
   });
+  // No answer holds a secret (canaries.ts), this one with the reason included.
+  expect((await callAdmin(port, { key: root })).json).toMatchObject({ reason: 'CHG-7 approved by CISO [credential]' });
 });
 
 it('what an actor was told about itself is recorded, nothing held too', async () => {

@@ -8,8 +8,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type Database, type DatabaseConfig, openDatabase } from '../../server/db/database.js';
 import { migrate } from '../../server/db/migrate.js';
+import { NEWEST_LOCK } from '../../server/db/migrations/0005-newest.js';
 import { sql } from '../../server/db/sql.js';
-import { call, openGateway, type Reply, type TestGateway } from '../support/gateway.js';
+import { B, C, type Made, make } from '../support/followed-policy.js';
+import { call, callAdmin, openGateway, type Reply, type TestGateway } from '../support/gateway.js';
 import { findPostgres, runSql, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CLI } from '../support/run-cli.js';
 import { type Network, startNetwork } from '../support/silent-network.js';
@@ -114,15 +116,18 @@ if (findPostgres() === null) {
       await open({ kind: 'external', url, statementTimeout: STATEMENT_TIMEOUT, ...limits });
     };
 
-    /** Holds the records, so that whoever reads them waits. */
-    const lockRecords = async (): Promise<() => Promise<void>> => {
+    /** Somebody's transaction, which ends with the function. */
+    const hold = async (statement: string): Promise<() => Promise<void>> => {
       const client = new pg.Client({ connectionString: url, application_name: 'holder' });
       client.on('error', () => undefined);
       await client.connect();
       await client.query('BEGIN');
-      await client.query('LOCK TABLE bailiwick.records IN ACCESS EXCLUSIVE MODE');
+      await client.query(statement);
       return () => client.end();
     };
+    /** Holds the records, so that whoever reads them waits. */
+    const lockRecords = (): Promise<() => Promise<void>> =>
+      hold('LOCK TABLE bailiwick.records IN ACCESS EXCLUSIVE MODE');
     const gatewayBackends = "datname = current_database() AND application_name = 'bailiwick'";
     const waiting = async (count: number): Promise<void> => {
       const client = new pg.Client({ connectionString: url });
@@ -162,6 +167,35 @@ if (findPostgres() === null) {
       }
       await release();
       expect(outcome(await ask(served, key))).toBe('200');
+    });
+
+    it('denies no act of an admin that is stored, whatever fails after COMMIT', async () => {
+      await openExternal();
+      const admins = await openGateway({ db, admin: true, mode: { kind: 'serve', policy: make('/a').policy } });
+      const at = String(admins.admin?.socket);
+      const act = (path: string, body: unknown): Promise<Reply> =>
+        callAdmin(at, { method: 'POST', path: `/admin/v1/${path}`, body });
+      const send = ({ bytes }: Made): Promise<Reply> => act('snapshots', Buffer.from(bytes));
+      for (const made of [B, C]) {
+        expect((await send(made)).status).toBe(201);
+        expect((await act(`snapshots/${made.policy.digest}/activate`, {})).status).toBe(200);
+      }
+      // A statement that was decided by the policy before it, and that has not ended.
+      const { group, one } = NEWEST_LOCK;
+      const end = await hold(`SELECT pg_advisory_xact_lock_shared(${String(group)}, ${String(one)})`);
+      const reason = 'too much is allowed';
+      expect((await act('rollback', { reason })).json).toMatchObject({ code: 'db.timeout', outcome: 'unknown' });
+      await end();
+      const to = B.policy.digest;
+      expect(await act('rollback', { reason, to })).toMatchObject({ status: 200, json: { generation: 3 } });
+      // What the answer needs is read before COMMIT, so without it nothing is stored.
+      const release = await hold('LOCK TABLE bailiwick.activations IN ACCESS EXCLUSIVE MODE');
+      const D = make('/d');
+      const { status, json } = await send(D);
+      await release();
+      expect([status, json?.['outcome']]).toEqual([504, undefined]);
+      expect(await db.knex('snapshots').where({ snapshot: D.policy.digest })).toEqual([]);
+      await admins.dispose();
     });
 
     it('answers 503 to who waits a second for a connection, and at once where too many wait', async () => {

@@ -2,6 +2,7 @@
 import { formatInstant } from '../../../engine/index.js';
 import { SHADOW_SCHEMA, SHADOW_SHAPE } from '../../api/shadow-schemas.js';
 import type { Database } from '../../db/database.js';
+import { maskCredentials } from '../../lib/mask.js';
 import type { IdSource } from '../../lib/ports.js';
 import type { Shadow, ShadowState } from '../../shadow/shadow.js';
 import { type AdminRoute, jsonBody } from '../route.js';
@@ -50,7 +51,7 @@ export function makeShadowRoutes({ shadow, db, nextId }: ShadowRoutesOptions): r
       }
       const begun = await refusedAs('snapshot.refused', () =>
         shadow.begin(snapshot, {
-          askedBy: `${call.actor.kind} ${call.actor.id}`,
+          askedBy: maskCredentials(`${call.actor.kind} ${call.actor.id}`),
           before: () => noted('shadow.begin', snapshot),
           signal: call.gone,
         }),

@@ -8,6 +8,7 @@ import { POLICY_LIMITS } from '../../limits/policy.js';
 import { earlierThan } from '../../policy/store/activations.js';
 import type { ActivePolicy, Labels } from '../../policy/active/active-policy.js';
 import type { Activator, ChosenSnapshot } from '../../policy/active/activator.js';
+import { maskCredentials } from '../../lib/mask.js';
 import type { IdSource } from '../../lib/ports.js';
 import { ApiProblem } from '../../problem.js';
 import type { Shadow } from '../../shadow/shadow.js';
@@ -35,12 +36,13 @@ export function makeSnapshotRoutes(options: SnapshotRoutesOptions): readonly Adm
     call: Call<AdminActor>,
     choice: Pick<ChosenSnapshot, 'kind' | 'snapshot' | 'reason'>,
   ): Promise<JsonAnswer> => {
-    const { kind, snapshot, reason } = choice;
+    const { kind, snapshot } = choice;
+    const reason = maskCredentials(choice.reason);
     const operation = kind === 'activated' ? 'snapshot.activate' : 'snapshot.rollback';
     const { policy, generation } = await refusedAs('snapshot.refused', () =>
       activator.choose({
-        ...choice,
-        askedBy: `${call.actor.kind} ${call.actor.id}`,
+        ...{ kind, snapshot, reason },
+        askedBy: maskCredentials(`${call.actor.kind} ${call.actor.id}`),
         beside: (writing, generation) =>
           record(writing, call, { operation, snapshot, status: 200, policy: eventPolicy({ generation, reason }) }),
       }),

@@ -8,6 +8,7 @@ import type { Activator } from '../../policy/active/activator.js';
 import type { ActivePolicy } from '../../policy/active/active-policy.js';
 import { takeUpload, type UploadParts } from '../../policy/active/take-upload.js';
 import type { PublicationRule } from '../../policy/open/verify-offer.js';
+import { lastGeneration } from '../../policy/store/activations.js';
 import { oneAtATime } from '../../lib/one-at-a-time.js';
 import type { Clock, IdSource } from '../../lib/ports.js';
 import { inTime } from '../../lib/until-aborted.js';
@@ -41,20 +42,21 @@ export function makeUploadRoute(options: UploadRouteOptions): AdminRoute {
 
   const store = async (call: Call<AdminActor>, parts: UploadParts, signal: AbortSignal): Promise<JsonAnswer> => {
     let status: 200 | 201 = 201;
+    let generation: number | null = null;
     const { digest: snapshot, decisions } = await refusedAs('snapshot.invalid', () =>
       takeUpload(parts, {
         ...options,
         snapshots: activator.snapshots,
         tables: activator.tables,
-        beside: (writing, { snapshot, isNew }) => {
+        beside: async (writing, { snapshot, isNew }) => {
           status = isNew ? 201 : 200;
-          return record(writing, call, { operation: 'snapshot.store', status, snapshot });
+          // Here, because whatever fails after COMMIT would deny what is stored.
+          generation = await lastGeneration(writing, snapshot, POLICY_LIMITS.history);
+          await record(writing, call, { operation: 'snapshot.store', status, snapshot });
         },
         signal,
       }),
     );
-    const made = await activator.activations.list(POLICY_LIMITS.history);
-    const generation = made.find((activation) => activation.snapshot === snapshot)?.generation ?? null;
     return { status, json: JSON.stringify({ snapshot, decisions, generation }) };
   };
   return {

@@ -13,6 +13,7 @@
 //      (check-labels.ts)
 import type { Policy } from '../../../engine/index.js';
 import type { Database } from '../../db/database.js';
+import { afterCommit } from '../../db/failures.js';
 import { POLICY_LIMITS, STORED_LIMITS } from '../../limits/policy.js';
 import type { Clock, Logger } from '../../lib/ports.js';
 import type { LookReason } from '../../lib/poller.js';
@@ -273,7 +274,9 @@ export function makeActivator(options: ActivatorOptions): Activator {
       });
     }
     // Also if this activation is not new: a caller who repeats it does not know whether the first one settled.
-    await activations.settle();
+    await activations.settle().catch((error: unknown) => {
+      throw afterCommit(error);
+    });
     return active;
   };
 

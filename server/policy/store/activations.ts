@@ -158,6 +158,15 @@ export function storedActivations(db: Pick<Database, 'rows' | 'write' | 'vital'>
   };
 }
 
+/** The last of these many activations that is of the snapshot; null if none is. */
+export async function lastGeneration({ rows }: Store, snapshot: string, most: number): Promise<number | null> {
+  const [row] = await rows<{ readonly generation: string | null }>(sql`SELECT max(a.generation) AS generation
+    FROM (SELECT generation, snapshot FROM activations ORDER BY generation DESC LIMIT ${most}::integer) AS a
+    WHERE a.snapshot = ${snapshot}`);
+  const last = row?.generation ?? null;
+  return last === null ? null : Number(last);
+}
+
 /** Why nothing is written; null if the next generation is this activation. */
 async function refusalOf(
   within: Writing,

@@ -92,7 +92,8 @@ export function storedSnapshots(db: Pick<Database, 'rows' | 'write'>): Snapshots
             await beside(within, entry.isNew);
             return entry;
           });
-    await makeRoom(policy.digest, writtenAt);
+    // It is stored, and the next one makes room for both.
+    await makeRoom(policy.digest, writtenAt).catch(unlessStoreFails);
     return entered.labels;
   };
   /** The snapshot only exists from here on. */

@@ -216,6 +216,8 @@ describe('the members of an event', () => {
   );
 });
 
+const SECRET = `bwk_${'0'.repeat(16)}_${'A'.repeat(43)}`;
+
 describe('who is named', () => {
   it('is the gateway, an operator, an admin or nobody, and holds nothing', () => {
     const nobody = { credentialScopes: [], fingerprint: null, identities: [], namespaceRestrictions: [] };
@@ -235,11 +237,10 @@ describe('who is named', () => {
   });
 
   it('is no credential, where one was typed for a name', () => {
-    const secret = `bwk_${'0'.repeat(16)}_${'A'.repeat(43)}`;
     const subject: RawActor = {
       kind: 'request',
       identities: [
-        { provider: 'orcid', subject: secret },
+        { provider: 'orcid', subject: SECRET },
         { provider: 'github', subject: 'ana' },
       ],
       credentialScopes: null,
@@ -253,6 +254,8 @@ describe('who is named', () => {
     expect(eventSubject({ ...subject, ...narrow }, policy)).toMatchObject({
       ...{ credentialScopes: ['resource:read'], namespaceRestrictions: ['/labs', '/b'] },
     });
+    const admin = eventAdmin(adminOfKey({ id: SECRET, credentialFingerprint: 'e'.repeat(64) }));
+    expect(makeEvent({ ...PARTS, actor: admin }).actor.id).toBe('[credential]');
     expect(() => eventSubject({ kind: 'local' }, policy)).toThrow(
       'the local actor cannot be the subject of a question',
     );
@@ -295,6 +298,13 @@ describe('a key', () => {
     const none = { admin: false, decide: false, expires: null, namespaceRestrictions: null, scopes: null };
     expect(eventCredential(open)).toMatchObject(none);
     expect(eventCredential({ ...open, decide: false })).toMatchObject(none);
+  });
+
+  it('has no credential for a name, not even of one that was made when that was possible', () => {
+    const identities = [{ provider: 'orcid', subject: SECRET }];
+    expect(eventCredential({ ...key, actor: SECRET, identities })).toMatchObject({
+      ...{ actor: '[credential]', identities: ['orcid:[credential]'] },
+    });
   });
 });
 

@@ -35,14 +35,21 @@ describe('a holder', () => {
     expect(refusedCredential(() => holder({}, { sub: 7 }))).toEqual(['unusable', '`sub` is not a subject']);
   });
 
-  it('has as many groups and restrictions as the limits allow, and no more', () => {
-    const { groups } = TOKEN_LIMITS;
+  it('has as many groups, scopes and restrictions as the limits allow, and no more', () => {
+    const { groups, scopes } = TOKEN_LIMITS;
     const { restrictions } = KEY_LIMITS;
     expect(holder({ groupsClaim: 'g' }, { g: texts(groups) }).identities).toHaveLength(groups + 1);
     expect(refusedCredential(() => holder({ groupsClaim: 'g' }, { g: texts(groups + 1) }))).toEqual([
       'unusable',
       'the groups claim has more than 1000 groups',
     ]);
+    const words = texts(scopes).map((text) => `mail:${text}`);
+    expect(holder({ scopeClaim: 's' }, { s: words }).scopes).not.toBeNull();
+    for (const s of [[...words, 'openid'], [...words, 'openid'].join(' ')])
+      expect(refusedCredential(() => holder({ scopeClaim: 's' }, { s }))).toEqual([
+        'unusable',
+        'the scope claim has more than 1000 scopes',
+      ]);
     expect(holder({ restrictionsClaim: 'n' }, { n: texts(restrictions) }).restrictions).toHaveLength(restrictions);
     expect(refusedCredential(() => holder({ restrictionsClaim: 'n' }, { n: texts(restrictions + 1) }))).toEqual([
       'unusable',

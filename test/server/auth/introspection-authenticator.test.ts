@@ -206,6 +206,22 @@ it('asks again if the clock was set back', async () => {
   expect(await refusalOf(authenticator)).not.toBe('accepted');
 });
 
+it('remembers answers as far as there is room for them', async () => {
+  const authenticator = await open({ groupsClaim: 'groups' });
+  const groups = Array.from({ length: TOKEN_LIMITS.groups }, (_, index) => `${'g'.repeat(230)}${String(index)}`);
+  say({ groups });
+  const before = endpoint.asked.length;
+  const most = Math.ceil(TOKEN_LIMITS.verifiedBytes / JSON.stringify(groups).length);
+  for (let index = 0; index < most; index += 1) await enter(authenticator, { bearer: `t${String(index)}` });
+  const isRemembered = (index: number): boolean => {
+    const evidence = { bearer: `t${String(index)}`, certificate: null, address: '192.0.2.1' };
+    return !credentialOf(authenticator, evidence).isUnproven;
+  };
+  expect([isRemembered(0), isRemembered(most - 1)]).toEqual([false, true]);
+  expect((await enter(authenticator, { bearer: 't0' })).identities).toHaveLength(groups.length + 1);
+  expect(endpoint.asked.length - before).toBe(most + 1);
+});
+
 it('judges no request without a token', async () => {
   expect((await open()).credentialOf({ bearer: null, certificate, address: '192.0.2.1' })).toBeNull();
 });

@@ -15,6 +15,7 @@ const PLAIN: KeyRequest = {
   decide: false,
   monitor: false,
 };
+const SECRET = `bwk_${'0'.repeat(16)}_${'A'.repeat(43)}`;
 const OWN = { identities: ['orcid:ada'] };
 
 const read = (request: Partial<KeyRequest>) => readNewKey({ ...PLAIN, ...request }, NOW);
@@ -114,6 +115,8 @@ describe('what is read', () => {
     [{ actor: 'a\u0007' }, ['actor has control characters']],
     [{ actor: 'zoe\u0308' }, ['actor is not in composed form (NFC)']],
     [{ actor: 'a'.repeat(256) }, ['actor is longer than 255 bytes']],
+    [{ actor: SECRET }, ['actor holds an API key or a token, which is no name']],
+    [{ identities: [`orcid:${SECRET}`] }, ['identities[0] holds an API key or a token, which is no name']],
     [
       { identities: ['ada', 'orcid:ada', 'ORCID:ada', 'orcid:'] },
       [

@@ -4,6 +4,7 @@ import { type Policy, resolveActor, type ResolvedActor, scopeSetOf } from '../..
 import {
   actorOf,
   actorWithoutCredential,
+  bytesOf,
   type CredentialHolder,
   type RequestActor,
 } from '../../../server/auth/request-actor.js';
@@ -94,5 +95,19 @@ describe('what is kept of an actor', () => {
     expect(resolved.length).toBe(most + 1);
     resolve(LABS, actor(0));
     expect(resolved.length).toBe(most + 2);
+  });
+
+  it('is bounded by what their credentials say of them, too', () => {
+    const resolve = makeActorResolver(counting);
+    const subjects = Array.from({ length: 1_000 }, (_, index) => `${'g'.repeat(230)}${String(index)}`);
+    const identities = subjects.map((subject) => ({ provider: 'orcid', subject }));
+    const actor = (index: number): RequestActor =>
+      actorOf('token', { ...fields, identities, credentialFingerprint: String(index) });
+    const fits = Math.floor(POLICY_LIMITS.resolvedActorBytes / bytesOf(actor(0)));
+    for (let index = 0; index <= fits; index += 1) resolve(LABS, actor(index));
+    resolve(LABS, actor(1));
+    expect(resolved.length).toBe(fits + 1);
+    resolve(LABS, actor(0));
+    expect(resolved.length).toBe(fits + 2);
   });
 });

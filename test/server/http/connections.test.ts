@@ -135,6 +135,29 @@ describe('a table of connections', () => {
   });
 });
 
+describe('a newcomer in a table that clients with keys fill with idle connections', () => {
+  it.each([
+    ['one address', ['127.0.0.2'], 3],
+    ['several addresses', ['127.0.0.2', '127.0.0.3', '127.0.0.4'], 1],
+    ['a proxy', ['127.0.0.99'], 1],
+  ])(
+    'has the time to show a valid credential, if they are of %s and open others meanwhile',
+    async (_, addresses, more) => {
+      const those = [];
+      for (let i = 0; i < TOTAL; i += 1) {
+        const one = await from(addresses[i % addresses.length] ?? '');
+        expect(await ask(one, whoami(key))).toContain('HTTP/1.1 200');
+        those.push(one);
+      }
+      const next = await from('127.0.0.5');
+      for (let i = 0; i < more; i += 1) those.push(await from(addresses[0] ?? ''));
+      expect(await openOnes([...those, next])).toBe(TOTAL);
+      expect(await ask(next, whoami(key))).toContain('HTTP/1.1 200');
+      await endAll([...those, next]);
+    },
+  );
+});
+
 describe('a stranger who is refused', () => {
   it('has to connect again, and a client that was valid before has not', async () => {
     const stranger = await from('127.0.0.1');
