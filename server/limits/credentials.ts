@@ -8,7 +8,7 @@ export const KEY_LIMITS = Object.freeze({
    * Bytes of identities and restrictions together, also of a token: each event of the audit log repeats them. Keys from
    * before this limit may have more.
    */
-  carriedBytes: 32 * 1024,
+  carriedBytes: 128 * 1024,
   /** How often `last_used_at` of one key is written at most, in milliseconds. */
   lastUsedInterval: 60_000,
   /** Keys remembered as good when last presented; the one longest unused is forgotten first. */

@@ -61,16 +61,16 @@ describe('a holder', () => {
     const names = { groupsClaim: 'g', restrictionsClaim: 'n' };
     const own = 'orcid:alice'.length;
     // Each group is named with its provider, and each path with the slash.
-    const g = Array.from({ length: 100 }, (_, i) => String(i).padStart(100, 'g'));
-    const inGroups = 100 * ('orcid-group:'.length + 100);
+    const g = Array.from({ length: 500 }, (_, i) => String(i).padStart(200, 'g'));
+    const inGroups = 500 * ('orcid-group:'.length + 200);
     const left = KEY_LIMITS.carriedBytes - own - inGroups;
     const n = Array.from({ length: Math.floor(left / 51) }, (_, i) => String(i).padStart(50, 'n'));
     const rest = left - n.length * 51;
     expect(rest).toBeGreaterThan(1);
-    expect(holder(names, { g, n: [...n, 'r'.repeat(rest - 1)] }).identities).toHaveLength(101);
+    expect(holder(names, { g, n: [...n, 'r'.repeat(rest - 1)] }).identities).toHaveLength(501);
     expect(refusedCredential(() => holder(names, { g, n: [...n, 'r'.repeat(rest)] }))).toEqual([
       'unusable',
-      'its groups and restrictions have more than 32768 bytes',
+      'its groups and restrictions have more than 131072 bytes',
     ]);
   });
 

@@ -101,11 +101,16 @@ describe('what is read', () => {
 
   it('has identities and namespaces of so many bytes together, and no more', () => {
     const most = KEY_LIMITS.carriedBytes - 'orcid:ada'.length;
-    const restrictions = Array.from({ length: Math.floor(most / 64) }, (_, i) => `/${String(i).padStart(63, 'n')}`);
-    const rest = most - restrictions.length * 64;
+    const [above, length] = [`/${'a'.repeat(63)}/${'b'.repeat(62)}`, 191];
+    const restrictions = Array.from(
+      { length: Math.floor(most / length) },
+      (_, i) => `${above}/${String(i).padStart(63, 'n')}`,
+    );
+    const rest = most - restrictions.length * length;
+    expect(rest).toBeLessThan(64);
     expect(faultsOf({ ...OWN, restrictions: [...restrictions, `/${'r'.repeat(rest - 1)}`] })).toEqual([]);
     expect(faultsOf({ ...OWN, restrictions: [...restrictions, `/${'r'.repeat(rest)}`] })).toEqual([
-      'restrictions has more than 32768 bytes together with the identities: name namespaces further up, or make several keys',
+      'restrictions has more than 131072 bytes together with the identities: name namespaces further up, or make several keys',
     ]);
   });
 
