@@ -322,7 +322,7 @@ describeOnStores('gateways', (store) => {
   // The embedded store has one transaction at a time, so an activation never waits there.
   if (store.name === 'postgres') {
     it('check the labels of a policy even if its activation could not be answered, and answer when it is repeated', async () => {
-      const one = await open(A, { statementTimeout: 500 });
+      const [one, inDoubt] = [await open(A, { statementTimeout: 500 }), { code: 'store.timeout', isInDoubt: true }];
       const offer = (made: Made): ReturnType<Activator['offer']> => one.offer(made, 'unverified');
       const choose = async (made: Made): Promise<unknown> => {
         await one.activator.snapshots.put({ ...made, labels: 'unverified', statement: null, at: clock.now() });
@@ -334,8 +334,7 @@ describeOnStores('gateways', (store) => {
       ] as const) {
         await store.db.transaction(async (create) => {
           await create.raw('SELECT pg_advisory_xact_lock_shared(?, ?)', [NEWEST_LOCK.group, NEWEST_LOCK.one]);
-          for (const _ of [1, 2])
-            await expect(activate(made)).rejects.toMatchObject({ code: 'store.timeout', isInDoubt: true });
+          for (const _ of [1, 2]) await expect(activate(made)).rejects.toMatchObject(inDoubt);
         });
         await activate(made);
         await until(() => one.policies.current().labels === 'verified');
