@@ -264,10 +264,7 @@ describeOnStores('gateways', (store) => {
 
   it('return to what was in force before a false label, even if the snapshot was activated again while it was checked', async () => {
     const one = await open();
-    const bytes = mislabelled(makeLarge('/b').bytes);
-    const loaded = loadSnapshot(bytes);
-    if (!loaded.ok) throw new Error(loaded.fault.message);
-    const bad = { bytes, policy: loaded.policy };
+    const bad = mislabel(makeLarge('/b'));
     await one.activator.snapshots.put({ ...bad, labels: 'unverified', statement: null, at: clock.now() });
     const choice = { kind: 'activated', snapshot: bad.policy.digest, reason: 'new', askedBy: 'ana' } as const;
     const [chosen, offered] = await Promise.all([one.activator.choose(choice), one.offer(bad, 'unverified', 2)]);
@@ -308,10 +305,12 @@ describeOnStores('gateways', (store) => {
   });
 
   it('return from a false label together, as soon as the store notes it', async () => {
-    const [one, two] = [await open(), await open()];
-    const bad = mislabel(makeLarge('/b'));
-    await one.offer(bad, 'unverified');
+    const [one, two, bad] = [await open(), await open(), mislabel(makeLarge('/b'))];
+    const offered = one.offer(bad, 'unverified');
+    // From here on it is checked, which takes longer than the next look. The end of the offer may take longer than that.
+    await until(() => one.digest() === bad.policy.digest, 10_000);
     one.hold('write')(new Error('the store is gone'));
+    await offered;
     await until(() => two.digest() === bad.policy.digest && one.digest() === A.policy.digest, 10_000);
     one.hold('write')();
     await until(() => two.digest() === A.policy.digest, 10_000);
