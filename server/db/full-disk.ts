@@ -15,23 +15,27 @@ export interface FullDisk {
 
 /** `onFull` is called when the disk is found to be full, and not again before there was room. */
 export function watchDisk(vital: StoreReader, onFull: (failure: StoreError) => void = () => undefined): FullDisk {
-  let full: { readonly at: number; readonly failure: StoreError } | null = null;
+  let full: StoreError | null = null;
+  let at = 0;
   const hear = (error: unknown): void => {
     const failure = toStoreError(error);
     if (failure?.code !== 'store.full') return;
     const isNews = full === null;
-    full = { at: performance.now(), failure };
+    full = failure;
+    at = performance.now();
     if (isNews) onFull(failure);
   };
   return {
     hear,
     assertRoom: async () => {
-      if (full === null) return;
+      // Others may ask at the same time, and the first answer ends the fault.
+      const failure = full;
+      if (failure === null) return;
       await vital(TAKING_ROOM).catch((error: unknown) => {
         hear(error);
         throw error;
       });
-      if (performance.now() - full.at < POOL_LIMITS.fullDiskQuiet) throw full.failure;
+      if (performance.now() - at < POOL_LIMITS.fullDiskQuiet) throw failure;
       full = null;
     },
   };
